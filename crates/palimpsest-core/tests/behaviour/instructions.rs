@@ -172,6 +172,25 @@ fn newer_ones_replace_older_ones() {
         &["Never use emojis.", "Always answer in English."],
         &[],
     );
+    check(
+        &[
+            "Always answer in at most 3 sentences.",
+            "From now on answer in at most 5 sentences.",
+        ],
+        &["From now on answer in at most 5 sentences."],
+        &["Always answer in at most 3 sentences."],
+    );
+    // another number is no other value of a prohibition, nor of a rule for another thing
+    let ports = [
+        "Never open port 22 on the gateway.",
+        "Never open port 80 on the gateway.",
+    ];
+    check(&ports, &ports, &[]);
+    let pens = [
+        "From now on, always use the red pen number 3 for titles.",
+        "From now on, always use the blue pen number 7 for titles.",
+    ];
+    check(&pens, &pens, &[]);
 }
 
 /// P9: what was replaced and is said anew holds again.

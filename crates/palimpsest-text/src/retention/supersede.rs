@@ -74,7 +74,12 @@ pub fn supersedes(new: &str, old: &str) -> bool {
         // "Never push to main" and "You may push to main now".
         return shared * 3 >= a.topic.len().max(b.topic.len()).min(6) * 2 || shared == least;
     }
-    !a.values.is_empty() && !b.values.is_empty() && a.values != b.values && shared * 3 >= least * 2
+    // Two prohibitions hold side by side, and so do rules that name different things: "never open port 22", "never open port 80".
+    // An amount of money is a limit, of which there is one: "don't spend more than $300".
+    let is_amount = |text: &str| text.contains(['$', '€', '£', '¥']);
+    let limits = is_amount(new) && is_amount(old);
+    let of_one_thing = shared == least && (limits || !(a.denies && b.denies));
+    !a.values.is_empty() && !b.values.is_empty() && a.values != b.values && of_one_thing
 }
 
 /// Returns `true` if both contain the same content word, in a script without spaces: two characters in Japanese, where
