@@ -15,7 +15,7 @@ use crate::words::{Plain, small_word};
 mod question;
 mod unsaid;
 
-pub use unsaid::unsaid;
+pub use unsaid::{says_little, unsaid};
 
 use question::{Question, each_beginning, speaker};
 
@@ -30,8 +30,6 @@ pub struct Recalled {
     pub end: u32,
     /// The score, with what its neighbours add; comparable within one query only.
     pub score: f32,
-    /// The share of the query's weight that its own words hold, 0 to 1.
-    pub held: f32,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -150,13 +148,10 @@ impl Recall {
         let n = self.chunks.len() as f32;
         let mean = (self.length as f32 / n).max(1.0);
         let rarity = |df: f32| log2(1.0 + (n - df + 0.5) / (df + 0.5));
-        // the weight of words that no chunk says
-        let mut unknown = 0f32;
         let mut terms: Vec<(f32, &[u32])> = Vec::new();
         for (key, weight) in &asked.terms {
-            match self.ids.get(key) {
-                Some(id) => terms.push((*weight, self.terms[*id as usize].1.as_slice())),
-                None => unknown += weight * rarity(0.0),
+            if let Some(id) = self.ids.get(key) {
+                terms.push((*weight, self.terms[*id as usize].1.as_slice()));
             }
         }
         let mut scores = vec![0f32; self.chunks.len()];
@@ -196,7 +191,6 @@ impl Recall {
                     start: chunk.start,
                     end: chunk.end,
                     score,
-                    held: held[i] / (whole + unknown),
                 });
             }
         }

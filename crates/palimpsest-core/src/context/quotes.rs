@@ -2,12 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::context::shrink::{verbatim, words_of};
 use crate::context::window::{RECALL_FRAME, quote_tokens};
 use crate::context::{self, Context, Quote};
 use crate::data::message::{Message, Seq};
 use crate::data::rendition::Rendition;
 use palimpsest_text::extractive;
-use palimpsest_text::recall::{Recall, Recalled, unsaid, within};
+use palimpsest_text::recall::{Recall, Recalled, says_little, unsaid, within};
 use palimpsest_text::retention::{self, Fact, FactClass, Speaker};
 use palimpsest_text::standing::asks;
 
@@ -62,12 +63,9 @@ pub(crate) fn quote(seq: Seq, text: &str, context: &Context) -> Quote {
     }
 }
 
-/// A message that asks nothing, and of which no passage holds this share of the words, is small talk: what resembles it says
-/// little.
-const TALKS_OF: f32 = 0.5;
-/// The bytes of a message that is too long for small talk.
+/// The bytes of a message that is too long for a remark.
 const TOO_LONG: usize = 4_096;
-/// The share of the room, as a divisor, that goes to what resembles small talk. The rest goes to what nothing in the window says.
+/// The share of the room, as a divisor, that goes to what resembles a remark. The rest goes to what nothing in the window says.
 const FOR_LIKE: u32 = 3;
 /// The bytes of the newest covered messages that are read for what nothing in the window says.
 const NEWEST_BYTES: usize = 1 << 16;
@@ -86,35 +84,44 @@ pub fn choose(context: &Context, index: &Recall, message: &Message, room: u32) -
     if context.has_tools() {
         return fitting(context, &hits, room);
     }
-    let is_talk =
-        words.len() < TOO_LONG && hits.iter().all(|hit| hit.held < TALKS_OF) && !asks(&words);
-    if !is_talk {
+    if words.len() >= TOO_LONG || asks(&words) {
         let chosen = fitting(context, &hits, room);
         return with_changes(context, index, chosen, room);
     }
-    let like = fitting(context, &hits, room / FOR_LIKE);
-    let chosen = with_news(context, like, &shown, room);
+    let like = if says_little(&words) {
+        Vec::new()
+    } else {
+        hits.retain(|hit| {
+            let quote = Passage::of(hit).quote(context);
+            quote.is_some_and(|quote| !says_little(&quote.text))
+        });
+        fitting(context, &hits, room / FOR_LIKE)
+    };
+    let chosen = with_news(context, words, like, &shown, room);
     with_changes(context, index, chosen, room)
 }
 
-/// Returns the hits that fit into `room` tokens, in the order of the conversation.
+/// Returns the hits that fit into `room` tokens, in the order of the conversation, each text once.
 fn fitting(context: &Context, hits: &[Recalled], room: u32) -> Vec<Passage> {
+    let mut said = words_of(verbatim(context));
     let chosen = within(hits, room.saturating_sub(RECALL_FRAME), |hit| {
         let quote = Passage::of(hit).quote(context);
-        quote.map_or(u32::MAX, |quote| quote.tokens)
+        let new = quote.filter(|quote| said.insert(quote.text.clone()));
+        new.map_or(u32::MAX, |quote| quote.tokens)
     });
     chosen.iter().map(Passage::of).collect()
 }
 
-/// Adds sentences of the newest covered messages with words that nothing in the window says, within `room` tokens. Messages of
-/// `shown` are quoted already.
+/// Adds sentences of the newest covered messages with words that neither the remark nor the window says, within `room` tokens.
+/// Messages of `shown` are quoted already.
 fn with_news(
     context: &Context,
+    remark: String,
     mut chosen: Vec<Passage>,
     shown: &[Seq],
     room: u32,
 ) -> Vec<Passage> {
-    let mut sight = vec![context.slot_text().to_owned()];
+    let mut sight = vec![context.slot_text().to_owned(), remark];
     let mut covered: Vec<(Seq, String)> = Vec::new();
     let mut bytes = 0;
     for entry in context.entries().iter().rev() {

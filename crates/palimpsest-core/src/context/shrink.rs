@@ -9,7 +9,7 @@ use palimpsest_tokens::TokenCounter;
 
 use crate::context::{Context, View};
 use crate::data::layer::{Layer, Level};
-use crate::data::message::Role;
+use crate::data::message::{Message, Role};
 use crate::data::note::Note;
 use crate::data::rendition::Rendition;
 use palimpsest_text::sorted::SortedSet;
@@ -60,16 +60,24 @@ pub(crate) fn is_wordless(layer: &Layer) -> bool {
             && layer.summary == left_out(layer.messages, layer.original_tokens))
 }
 
-/// The user's words that stand verbatim besides the quotes: the shown messages and the demands.
-pub(crate) fn standing(context: &Context) -> SortedSet<String> {
-    let shown = context.shown.iter().map(|&i| &context.entries[i].message);
-    let shown = shown.filter(|m| {
-        m.role == Role::User && matches!(context.view.rendition(m.seq), Rendition::Verbatim)
-    });
-    let mut said: SortedSet<String> = SortedSet::new();
-    for message in shown {
+/// Returns the messages that the window shows as they are.
+pub(crate) fn verbatim(context: &Context) -> impl Iterator<Item = &Message> {
+    let shown = context.shown.iter().map(|&i| &*context.entries[i].message);
+    shown.filter(|m| matches!(context.view.rendition(m.seq), Rendition::Verbatim))
+}
+
+/// Returns the words of these messages.
+pub(crate) fn words_of<'a>(messages: impl Iterator<Item = &'a Message>) -> SortedSet<String> {
+    let mut said = SortedSet::new();
+    for message in messages {
         said.insert(message.words().trim().to_owned());
     }
+    said
+}
+
+/// The user's words that stand verbatim besides the quotes: the shown messages and the demands.
+pub(crate) fn standing(context: &Context) -> SortedSet<String> {
+    let mut said = words_of(verbatim(context).filter(|m| m.role == Role::User));
     for demand in context.demands() {
         said.insert(demand.text.trim().to_owned());
     }

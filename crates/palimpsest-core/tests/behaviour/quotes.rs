@@ -125,6 +125,36 @@ fn small_talk_brings_what_is_out_of_sight() {
     );
 }
 
+/// R1: thanks bring no thanks, and no text is quoted that stands in the window already or in another quote.
+#[test]
+fn nothing_is_quoted_twice() {
+    const POLITE: &str = "Thanks for letting me know! I keep track of everything as we move along, so just tell me if \
+                          anything else comes up.";
+    let quotes = |last: &str| {
+        let mut list = talk(80);
+        for reply in list.iter_mut().skip(9).step_by(4) {
+            reply["content"] = json!(POLITE);
+        }
+        list.push(json!({"role": "user", "content": last}));
+        let got = text(&fill(
+            &compact(&list, &CompactOptions::new(1_024), None),
+            &list,
+        ));
+        let (_, block) = got.split_once("<recalled_quotes>").unwrap();
+        block.split_once("</recalled_quotes>").unwrap().0.to_owned()
+    };
+    let block = quotes("Thanks, that's all for now.");
+    assert!(
+        !block.contains("Thanks for letting") && block.contains(FACT),
+        "{block}"
+    );
+    let block = quotes("Did you keep track of everything, and where does the spare key hang?");
+    assert!(
+        block.contains(FACT) && block.matches("letting me know").count() <= 1,
+        "{block}"
+    );
+}
+
 /// R1: a quote that says what was changed later comes with the change, or not at all.
 #[test]
 fn a_quoted_value_stands_with_its_change() {

@@ -920,7 +920,7 @@ fn a_run_survives_what_arrives_meanwhile() {
         .unwrap();
         talk(&s, 30).await;
         let job = s.next_job(true).job().unwrap();
-        s.append(NewMessage::user("What does config/part_3.toml set?"))
+        s.append(NewMessage::user("What does config/part_42.toml set?"))
             .await
             .unwrap();
         assert!(

@@ -77,6 +77,13 @@ pub fn unsaid<'a>(
     chosen
 }
 
+/// Returns `true` if no sentence of the text says anything that one may be asked about.
+pub fn says_little(text: &str) -> bool {
+    prose(text)
+        .iter()
+        .all(|unit| worth(&text[unit.start..unit.end]) < LITTLE)
+}
+
 /// Reads a sentence and counts its words; `None` if it says too little.
 fn sentence(
     seq: u32,
@@ -112,7 +119,6 @@ fn sentence(
             start: start as u32,
             end: end as u32,
             score: 0.0,
-            held: 0.0,
         },
         terms,
         tokens: estimate(body),
