@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::words::worth::{LITTLE, worth};
 pub use date::{Day, day_at};
-pub use excerpt::excerpt;
+pub use excerpt::{CUT, excerpt};
 pub use fade::{Piece, fade, faded, joined};
 pub use lines::lines_of;
 pub use relative::undated;

@@ -26,7 +26,13 @@ pub(crate) fn fit(text: &str, room: u32, level: Level, counter: &dyn TokenCounte
     if counter.count(text) <= room {
         return text.to_owned();
     }
-    extractive::shorten(text, room, level.into(), counter)
+    let cut = extractive::shorten(text, room, level.into(), counter);
+    // a mark of what was left out says nothing by itself
+    if cut == extractive::CUT {
+        String::new()
+    } else {
+        cut
+    }
 }
 
 /// Returns the best pieces of these notes in `room` tokens. `None` if a model wrote one of them, or if no piece fits.

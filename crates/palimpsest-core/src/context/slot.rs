@@ -101,11 +101,12 @@ pub(crate) fn slot(
     let demands = demands.iter().copied();
     let demands = demands.filter(|d| d.level == Level::Sure || !is_said(d));
     let demands: &[&Demand] = &demands.collect::<Vec<_>>();
-    // A layer without words covers its range but says nothing.
-    let has_reference = view.layers.iter().any(|l| l.tokens > 0)
-        || !view.quotes.is_empty()
-        || demands.iter().any(|d| d.level == Level::Likely);
-    if !has_reference && demands.is_empty() {
+    let block = demand_block(demands);
+    let demanded = demands_take(demands, counter);
+    let mut layers = Vec::new();
+    let mut quotes = 0;
+    let reference = reference(view, demands, counter, &mut layers, &mut quotes);
+    if block.is_empty() && reference.is_none() {
         return None;
     }
     let mut text = String::new();
@@ -113,18 +114,12 @@ pub(crate) fn slot(
         text.push_str(prefix);
         text.push('\n');
     }
-    let block = demand_block(demands);
-    let demanded = demands_take(demands, counter);
-    if !block.is_empty() {
-        text.push_str(&block);
-        if has_reference {
+    text.push_str(&block);
+    if let Some(reference) = reference {
+        if !block.is_empty() {
             text.push('\n');
         }
-    }
-    let mut layers = Vec::new();
-    let mut quotes = 0;
-    if has_reference {
-        reference(view, demands, counter, &mut text, &mut layers, &mut quotes);
+        text.push_str(&reference);
     }
     let overhead = counter.overhead();
     let own = counter.count(&text) + overhead.user;
@@ -139,21 +134,20 @@ pub(crate) fn slot(
     })
 }
 
-/// Writes layers and quotes as a reference to earlier messages.
+/// Returns layers and quotes as a reference to earlier messages; `None` if they say nothing. A layer without words covers its
+/// range but says nothing.
 fn reference(
     view: &View,
     demands: &[&Demand],
     counter: &dyn TokenCounter,
-    text: &mut String,
     layers: &mut Vec<(LayerId, u32)>,
     quotes: &mut u32,
-) {
+) -> Option<String> {
     let own_words = view.quotes.iter().map(|q| (q.seq, q.text.as_str()));
     let demanded = demands.iter().map(|d| (d.from, d.text.as_str()));
     let said = Said::new(own_words.chain(demanded));
-    text.push_str(FENCE);
-    text.push_str(">\n");
-    text.push_str(SLOT_INTRO);
+    let mut text = format!("{FENCE}>\n{SLOT_INTRO}");
+    let intro = text.len();
     text.push_str(&likely_lines(demands));
     for layer in view.layers.iter().filter(|l| l.tokens > 0) {
         let range = layer.range();
@@ -189,8 +183,12 @@ fn reference(
             *quotes = quotes.saturating_add(quote.tokens);
         }
     }
+    if text.len() == intro {
+        return None;
+    }
     text.push('\n');
     text.push_str(FENCE_END);
+    Some(text)
 }
 
 /// The largest cost in tokens of the fences and the heading of recalled quotes.

@@ -5,6 +5,9 @@ use unicode_segmentation::GraphemeCursor;
 
 use crate::words::script::{full_stop, unspaced};
 
+/// The mark that stands for a text of which nothing fits.
+pub const CUT: &str = "[…]";
+
 /// Returns the head and the tail of `text`, and between them a line with the number of omitted tokens; at most
 /// `max_tokens` tokens in all. It cuts at line ends, sentence ends or spaces if possible, and never inside of a
 /// grapheme.
@@ -46,9 +49,8 @@ pub fn excerpt(text: &str, max_tokens: u32, counter: &dyn TokenCounter) -> Strin
     if counter.count_until(&lone, max_tokens).is_some() {
         return lone;
     }
-    let short = "[…]";
-    if counter.count_until(short, max_tokens).is_some() {
-        short.to_owned()
+    if counter.count_until(CUT, max_tokens).is_some() {
+        CUT.to_owned()
     } else {
         String::new()
     }
