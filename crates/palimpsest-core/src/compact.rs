@@ -36,6 +36,7 @@ mod seal;
 mod state;
 mod stored;
 mod tail;
+mod yielding;
 
 pub use crate::headroom::{Cache, PRICE_CACHED, PRICE_WRITTEN};
 pub use live::{Fitted, Live, Saved};
@@ -94,6 +95,8 @@ pub struct Compaction {
     hash: String,
     /// The index over what layers cover, where one is kept between calls.
     covered: Option<Covered>,
+    /// Demands for which the window has no room. The state keeps them.
+    yielded: Vec<Pin>,
     /// The place that keeps the state until the next call.
     keeper: Keeper,
 }
@@ -269,6 +272,7 @@ impl Compaction {
             tail,
             hash,
             covered: None,
+            yielded: Vec::new(),
             keeper: Keeper::Caller,
         }
     }
@@ -288,7 +292,8 @@ impl Compaction {
                 Ok(self.finish(Some(proposal.report)))
             }
             Step::Refused(Refusal::CannotFit { floor, limit }) => {
-                Err(CoreError::CannotFit { floor, limit })
+                self.yield_records(CoreError::CannotFit { floor, limit })?;
+                Ok(self.finish(None))
             }
             Step::Refused(Refusal::Cancelled) => Err(CoreError::Cancelled),
             Step::Refused(Refusal::ModelFailed) => Err(CoreError::ModelFailed),
@@ -316,7 +321,9 @@ impl Compaction {
                         Ok(self.finish(None))
                     }
                     Err(Refusal::CannotFit { floor, limit }) => {
-                        Err(CoreError::CannotFit { floor, limit })
+                        self.context = was;
+                        self.yield_records(CoreError::CannotFit { floor, limit })?;
+                        Ok(self.finish(None))
                     }
                     Err(_) => Err(CoreError::NothingCompressible),
                 }
@@ -382,6 +389,7 @@ impl Compaction {
                 Vec::new(),
             ),
         };
+        self.keep_lost_demands();
         let (mut adjustments, mut codes) = Adjustment::split(std::mem::take(&mut self.adjustments));
         for (text, code) in done {
             adjustments.push(text);
@@ -462,17 +470,13 @@ impl Compaction {
         };
         let shorter = stored::take(&mut view, &self.context);
         stored::slim(&mut view, &self.context);
-        let pins = self.context.records().pins.iter();
         let mut state = CompactState {
             version: STATE_VERSION,
             messages: self.parsed.messages.len() as u32,
             hash: self.hash.clone(),
             view,
             shorter,
-            pins: pins
-                .filter(|p| matches!(p.kind, PinKind::Constraint { .. }))
-                .cloned()
-                .collect(),
+            pins: self.kept_demands(),
             reasoning_from: Some(self.context.reasoning_from() as Seq).filter(|from| *from > 0),
             output,
             asked,
@@ -536,10 +540,10 @@ impl Compaction {
         if self.context.setup().policy.demands == Demands::Off {
             return Vec::new();
         }
-        let pins = self.context.records().pins.iter();
+        let pins = self.kept_demands().into_iter();
         let demands = pins.filter_map(|pin| match pin.kind {
             PinKind::Constraint { from, level } => Some(FoundDemand {
-                text: pin.text.clone(),
+                text: pin.text,
                 message: position(from),
                 level,
             }),

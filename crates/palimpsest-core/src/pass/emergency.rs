@@ -76,7 +76,7 @@ pub fn shrink_with_demands(context: &mut Context, limit: u32, now: f64) -> Resul
 }
 
 /// The demands in the user's messages that stood word for word before and do not now.
-fn demands_of(before: &Context, after: &Context) -> Vec<(Seq, Constraint)> {
+pub fn demands_of(before: &Context, after: &Context) -> Vec<(Seq, Constraint)> {
     if before.setup().policy.demands == Demands::Off {
         return Vec::new();
     }

@@ -140,6 +140,77 @@ fn likely_ones_take_little_room() {
     assert!(!rendered.left_out.is_empty());
 }
 
+/// P9, 16.5: however small the window, a list is refused only if its system prompt and its last exchange alone do not fit. Demands
+/// yield before that, the report says so, and a larger window shows them again.
+#[test]
+fn demands_yield_to_the_last_message() {
+    let counter: Rc<dyn TokenCounter> = Rc::new(Estimator::default());
+    let seed = Seed {
+        now: 0.0,
+        secret: [7; 16],
+    };
+    let ends = [
+        json!({"role": "system", "content": "You help in a warehouse."}),
+        json!({"role": "assistant", "content": "It is hall nine."}),
+        json!({"role": "user", "content": "Which hall is it today?"}),
+    ];
+    let mut list = vec![ends[0].clone()];
+    for rule in INSTRUCTIONS {
+        list.push(json!({"role": "user", "content": rule}));
+        list.push(json!({"role": "assistant", "content": "Understood, I will keep to that."}));
+    }
+    list.extend(ends[1..].to_vec());
+    let compacted = |list: &[Value], window, state| {
+        let mut options = CompactOptions::new(window);
+        options.pins = vec!["The door code is 4711.".to_owned()];
+        Compaction::start(list.to_vec(), &options, state, &counter, seed)
+            .and_then(Compaction::finish_without_model)
+    };
+    let mut alone = 0;
+    let mut yielded = 0;
+    for window in (64..=400).step_by(4) {
+        let bare = Compaction::start(
+            ends.to_vec(),
+            &CompactOptions::new(window),
+            None,
+            &counter,
+            seed,
+        )
+        .and_then(Compaction::finish_without_model);
+        let out = compacted(&list, window, None);
+        assert_eq!(out.is_ok(), bare.is_ok(), "window {window}: {out:?}");
+        let Ok(out) = out else {
+            alone = window;
+            continue;
+        };
+        let text = shown(&out, &list);
+        assert!(text.contains("Which hall is it today?"), "{window}: {text}");
+        if out
+            .report
+            .codes
+            .iter()
+            .any(|code| code == "left_out_records")
+        {
+            yielded += 1;
+            assert!(
+                out.report
+                    .adjustments
+                    .iter()
+                    .any(|a| a.starts_with("left "))
+            );
+        }
+        // what made room in this call is there again in a larger window
+        let again = compacted(&list, 4_096, Some(out.state)).unwrap();
+        let text = shown(&again, &list);
+        let missing: Vec<&&str> = INSTRUCTIONS
+            .iter()
+            .filter(|i| !text.contains(**i))
+            .collect();
+        assert!(missing.is_empty(), "{window}: {missing:?}");
+    }
+    assert!(alone < 100 && yielded > 0, "{alone}, {yielded}");
+}
+
 /// P9: a newer instruction takes the place of an older one on the same matter, a withdrawal ends it; the older one is listed
 /// as replaced. Instructions on other matters stay.
 #[test]

@@ -297,9 +297,10 @@ interface Output<M> {
  * only what came back: with its state it is recognised, and may be longer by what was said since. What a layer covers
  * is then gone.
  *
- * @throws {@link PalimpsestError} `cannot_fit` with `details.floor` if system prompt, pins and the last exchange
- * alone are larger than the limit; `bad_input` naming the message that cannot be read; `invalid_window`,
- * `unknown_policy`, `invalid_policy`, `invalid_options`, `records_too_large`.
+ * @throws {@link PalimpsestError} `cannot_fit` with `details.floor` if system prompt and the last exchange alone
+ * are larger than the limit: pins, demands and the goal leave the window before that, which `report.codes` calls
+ * `left_out_records`; `bad_input` naming the message that cannot be read; `invalid_window`, `unknown_policy`,
+ * `invalid_policy`, `invalid_options`, `records_too_large`.
  *
  * @example
  * ```ts
