@@ -291,8 +291,8 @@ impl Compaction {
                 self.context.set_view(proposal.view);
                 Ok(self.finish(Some(proposal.report)))
             }
-            Step::Refused(Refusal::CannotFit { floor, limit }) => {
-                self.yield_records(CoreError::CannotFit { floor, limit })?;
+            Step::Refused(Refusal::CannotFit { floor, .. }) => {
+                self.yield_records(floor)?;
                 Ok(self.finish(None))
             }
             Step::Refused(Refusal::Cancelled) => Err(CoreError::Cancelled),
@@ -320,9 +320,9 @@ impl Compaction {
                         );
                         Ok(self.finish(None))
                     }
-                    Err(Refusal::CannotFit { floor, limit }) => {
+                    Err(Refusal::CannotFit { floor, .. }) => {
                         self.context = was;
-                        self.yield_records(CoreError::CannotFit { floor, limit })?;
+                        self.yield_records(floor)?;
                         Ok(self.finish(None))
                     }
                     Err(_) => Err(CoreError::NothingCompressible),
@@ -389,7 +389,9 @@ impl Compaction {
                 Vec::new(),
             ),
         };
-        self.keep_lost_demands();
+        if self.passes.iter().any(|p| p.pass == PassKind::Emergency) {
+            self.keep_lost_demands();
+        }
         let (mut adjustments, mut codes) = Adjustment::split(std::mem::take(&mut self.adjustments));
         for (text, code) in done {
             adjustments.push(text);

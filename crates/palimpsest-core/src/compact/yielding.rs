@@ -5,89 +5,81 @@ use crate::data::message::Seq;
 use crate::data::record::{Level, Pin, PinKind, Records};
 use crate::error::CoreError;
 use crate::loss;
-use crate::pass::{Adjustment, PassKind, Shed, emergency};
-use palimpsest_text::retention::supersedes;
+use crate::pass::{Adjustment, PassKind, emergency};
+use palimpsest_text::retention::{Constraint, supersedes};
 
 impl Compaction {
     /// Makes the window fit without some of the records, those of the lowest rank first. What the user demanded stays in the
-    /// state, so that a larger window shows it again. Returns `refused` if the window does not fit without any record.
-    pub(super) fn yield_records(&mut self, refused: CoreError) -> Result<(), CoreError> {
+    /// state, so that a larger window shows it again. Returns an error if the window does not fit without any record.
+    pub(super) fn yield_records(&mut self, mut floor: u32) -> Result<(), CoreError> {
         let found = self.context.clone();
+        let was = found.count().tokens;
         let mut records = found.records().clone();
-        let mut left_out = 0;
         while leave_one_out(&mut records, &mut self.yielded) {
-            left_out += 1;
             self.context = found.clone();
             self.context.set_records(records.clone());
+            floor = self.context.must_stay();
             if self.context.floor() > self.limit {
                 continue;
             }
             let done = emergency::shrink_with_demands(&mut self.context, self.limit, 0.0);
-            let Ok(done) = done else { continue };
-            self.adjustments.extend(done.adjustments);
-            self.adjustments.push(Adjustment::new(
-                "left_out_records",
-                format!("left {left_out} of the pins, demands and goals out of the window, which has no room for them"),
-            ));
-            let messages = loss::changed(&found, &self.context);
-            let was = found.count().tokens;
-            shed(
-                &mut self.passes,
-                PassKind::Emergency,
-                messages,
-                was,
-                &self.context,
-            );
-            return Ok(());
+            if let Ok(done) = done {
+                self.adjustments.extend(done.adjustments);
+                self.adjustments.push(Adjustment::new(
+                    "left_out_records",
+                    "left pins, demands or the goal out of the window, which has no room for them",
+                ));
+                let messages = loss::changed(&found, &self.context);
+                let kind = PassKind::Emergency;
+                shed(&mut self.passes, kind, messages, was, &self.context);
+                return Ok(());
+            }
         }
-        Err(match refused {
-            CoreError::CannotFit { limit, .. } if left_out > 0 => CoreError::CannotFit {
-                floor: self.context.must_stay(),
-                limit,
-            },
-            refused => refused,
-        })
+        let limit = self.limit;
+        Err(CoreError::CannotFit { floor, limit })
     }
 
     /// Keeps the demands of messages that an emergency took out of the window, where the window has no room for them.
     pub(super) fn keep_lost_demands(&mut self) {
-        let is_emergency = |shed: &Shed| shed.pass == PassKind::Emergency;
-        if !self.passes.iter().any(is_emergency) {
-            return;
-        }
-        for (from, constraint) in emergency::demands_of(&self.found, &self.context) {
-            let text = constraint.text.trim();
-            let known = self.kept_demands();
-            let is_known = known
-                .iter()
-                .any(|pin| pin.text == text || said_in(pin) > from && supersedes(&pin.text, text));
-            if !is_known {
-                let level = constraint.level;
-                self.yielded.push(Pin {
-                    id: known.iter().map(|pin| pin.id + 1).max().unwrap_or(1),
-                    kind: PinKind::Constraint { from, level },
-                    text: text.to_owned(),
-                });
+        let mut known = self.kept_demands();
+        let lost = emergency::demands_of(&self.found, &self.context);
+        // the newest first, since an older one may hold no longer
+        for (from, constraint) in lost.into_iter().rev() {
+            let Constraint { text, level, .. } = constraint;
+            let replaces = |pin: &Pin| said_in(pin) > from && supersedes(&pin.text, &text);
+            if !known.iter().any(|pin| pin.text == text || replaces(pin)) {
+                let id = known.iter().map(|pin| pin.id + 1).max().unwrap_or(1);
+                let kind = PinKind::Constraint { from, level };
+                known.push(Pin { id, kind, text });
+                self.yielded.extend(known.last().cloned());
             }
         }
     }
 
-    /// The demands that the state keeps: those of the records, and those for which the window has no room.
+    /// The demands that the state keeps, in the order in which they were said: those of the records, and those for which the
+    /// window has no room.
     pub(super) fn kept_demands(&self) -> Vec<Pin> {
-        let pins = self.context.records().pins.iter().chain(&self.yielded);
-        let demands = pins.filter(|pin| is_demand(pin));
-        let mut demands: Vec<Pin> = demands.cloned().collect();
-        palimpsest_text::order::sort_by_key(&mut demands, |pin| (said_in(pin), pin.id));
+        let mut demands: Vec<Pin> = Vec::new();
+        for pins in [&self.context.records().pins, &self.yielded] {
+            for pin in pins.iter().filter(|pin| is_demand(pin)) {
+                let at = demands.partition_point(|other| said_in(other) <= said_in(pin));
+                demands.insert(at, pin.clone());
+            }
+        }
         demands
     }
 }
 
 /// The message in which a demand was said.
-fn said_in(pin: &Pin) -> Seq {
+const fn said_in(pin: &Pin) -> Seq {
     match pin.kind {
         PinKind::Constraint { from, .. } => from,
         _ => 0,
     }
+}
+
+const fn is_demand(pin: &Pin) -> bool {
+    matches!(pin.kind, PinKind::Constraint { .. })
 }
 
 /// Takes the record of the lowest rank out: demands that are only likely, the goal, the oldest demands, and then the pins of the
@@ -106,10 +98,9 @@ fn leave_one_out(records: &mut Records, yielded: &mut Vec<Pin>) -> bool {
     let Some(at) = at.or(pins.len().checked_sub(1)) else {
         return false;
     };
-    yielded.extend(Some(pins.remove(at)).filter(is_demand));
+    let pin = pins.remove(at);
+    if is_demand(&pin) {
+        yielded.push(pin);
+    }
     true
-}
-
-fn is_demand(pin: &Pin) -> bool {
-    matches!(pin.kind, PinKind::Constraint { .. })
 }
