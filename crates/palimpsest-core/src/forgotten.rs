@@ -5,6 +5,7 @@
 
 use palimpsest_dialect::message::{Origin, Part};
 use palimpsest_dialect::{self as dialect, Code, Dialect, Parsed, Validation};
+use palimpsest_text::json::ToJson as _;
 use palimpsest_text::retention::{FactClass, Speaker};
 use palimpsest_text::survival::{self, Held, Shown, Source, plain, stands};
 use palimpsest_tokens::{Count, TokenCounter};
@@ -254,12 +255,12 @@ pub fn prefix(before: &[Value], window: &[Value]) -> Prefix {
     let mut earlier = before.iter();
     let mut is_same = true;
     for message in window {
-        let text = message.to_string();
+        let text = message.to_json();
         out.of += text.len() as u64;
         if !is_same {
             continue;
         }
-        let was = earlier.next().map(Value::to_string).unwrap_or_default();
+        let was = earlier.next().map(Value::to_json).unwrap_or_default();
         let pairs = was.bytes().zip(text.bytes());
         out.bytes += pairs.take_while(|(a, b)| a == b).count() as u64;
         is_same = was == text;

@@ -1,5 +1,6 @@
 //! The Vercel AI SDK: model messages, and the messages of its user interface hooks.
 
+use palimpsest_text::json::ToJson as _;
 use serde_json::{Map, Value, json};
 
 use crate::message::{Part, Role};
@@ -186,7 +187,7 @@ fn plain(value: &Value) -> String {
             if value.is_null() {
                 String::new()
             } else {
-                value.to_string()
+                value.to_json()
             }
         },
         str::to_owned,

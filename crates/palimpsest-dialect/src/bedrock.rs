@@ -1,5 +1,6 @@
 //! Amazon Bedrock's Converse API: content blocks named by their only field, tool results inside user messages, roles that alternate.
 
+use palimpsest_text::json::ToJson as _;
 use serde_json::{Map, Value, json};
 
 use crate::blocks;
@@ -117,7 +118,7 @@ fn result(content: Option<&Value>) -> String {
         Some((kind, _)) => format!("[{kind}]"),
         None => block
             .get("json")
-            .map_or_else(|| block.to_string(), Value::to_string),
+            .map_or_else(|| block.to_json(), Value::to_json),
     };
     let blocks = content.and_then(Value::as_array).into_iter().flatten();
     blocks.map(words).collect::<Vec<_>>().join("\n")

@@ -1,5 +1,6 @@
 //! Gemini's `contents`: parts named by their fields, results inside user messages, identifiers of calls where the caller has them.
 
+use palimpsest_text::json::ToJson as _;
 use serde_json::{Map, Value, json};
 
 use crate::blocks;
@@ -121,7 +122,7 @@ fn response(value: Option<&Value>) -> (String, bool) {
     let plain = |value: &Value| {
         value
             .as_str()
-            .map_or_else(|| value.to_string(), str::to_owned)
+            .map_or_else(|| value.to_json(), str::to_owned)
     };
     if let Some(error) = only("error") {
         return (plain(error), true);

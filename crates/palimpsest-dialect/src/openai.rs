@@ -1,5 +1,6 @@
 //! OpenAI chat completions.
 
+use palimpsest_text::json::ToJson as _;
 use serde_json::{Map, Value, json};
 
 use crate::message::{Part, Role};
@@ -241,7 +242,7 @@ pub(crate) fn calls(reader: &mut Reader, message: &Map<String, Value>, text: boo
         let (arguments, fault) = match (text, function.get("input")) {
             // A custom tool takes free text.
             (true, Some(Value::String(input))) if call.get("custom").is_some() => {
-                (json!({ "input": input }).to_string(), Fault::None)
+                (json!({ "input": input }).to_json(), Fault::None)
             }
             (true, _) => reader.arguments_text(function.get("arguments")),
             (false, _) => reader.arguments_object(function.get("arguments")),

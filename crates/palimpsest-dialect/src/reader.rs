@@ -1,5 +1,6 @@
 //! What the readers of all dialects share.
 
+use palimpsest_text::json::ToJson as _;
 use palimpsest_text::time::from_iso;
 use serde_json::{Map, Value};
 
@@ -468,7 +469,7 @@ impl Reader {
     /// Arguments that the dialect has as an object.
     pub(crate) fn arguments_object(&mut self, arguments: Option<&Value>) -> (String, Fault) {
         if let Some(object @ Value::Object(_)) = arguments {
-            return (object.to_string(), Fault::None);
+            return (object.to_json(), Fault::None);
         }
         self.problem(
             Code::BadArguments,
@@ -517,14 +518,14 @@ fn mended(text: &str) -> String {
         "text".to_owned(),
         Value::String(text.to_owned()),
     )]))
-    .to_string()
+    .to_json()
 }
 
 fn as_object_text(value: &Value) -> String {
     match value {
-        Value::Object(_) => value.to_string(),
+        Value::Object(_) => value.to_json(),
         Value::Null => "{}".into(),
-        other => Value::Object(Map::from_iter([("value".to_owned(), other.clone())])).to_string(),
+        other => Value::Object(Map::from_iter([("value".to_owned(), other.clone())])).to_json(),
     }
 }
 
@@ -559,7 +560,7 @@ pub(crate) fn text(text: &str, slot: Slot) -> Placed {
 
 /// A block of a type nobody here knows: kept as it is while it stands verbatim, read as its JSON text else.
 pub(crate) fn opaque(kind: &str, block: &Value, slot: Slot) -> Placed {
-    let json = block.to_string();
+    let json = block.to_json();
     let part = if json.len() <= OPAQUE_TEXT {
         Part::text(format!("[{kind}] {json}"))
     } else {
@@ -669,11 +670,11 @@ pub(crate) fn result_text(content: &Value) -> String {
                 }
                 _ => block
                     .as_str()
-                    .map_or_else(|| block.to_string(), str::to_owned),
+                    .map_or_else(|| block.to_json(), str::to_owned),
             });
             words.collect::<Vec<_>>().join("\n")
         }
-        other => other.to_string(),
+        other => other.to_json(),
     }
 }
 

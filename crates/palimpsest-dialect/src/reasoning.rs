@@ -14,6 +14,7 @@
 //! The same words in two fields of one message count once. Encrypted reasoning counts a quarter of its length in bytes: the
 //! provider reads the text it hides, not the letters it is written in.
 
+use palimpsest_text::json::ToJson as _;
 use palimpsest_tokens::TokenCounter;
 use serde_json::Value;
 
@@ -91,7 +92,7 @@ fn of_message(from: &ParsedMessage, values: &[Value], counter: &dyn TokenCounter
 fn hidden_bytes(place: Place, raw: &Value, text: &str) -> usize {
     let length = |value: Option<&Value>| match value {
         Some(Value::String(text)) => text.len(),
-        Some(value @ Value::Object(_)) => value.to_string().len(),
+        Some(value @ Value::Object(_)) => value.to_json().len(),
         _ => 0,
     };
     match place.slot {

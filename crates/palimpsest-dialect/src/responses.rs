@@ -1,6 +1,7 @@
 //! The items of OpenAI's Responses API: messages, calls and results stand one after the other. A reasoning item belongs to the item
 //! after it; a compaction item stands for what came before it, and is never covered or changed.
 
+use palimpsest_text::json::ToJson as _;
 use serde_json::{Map, Value, json};
 
 use crate::message::{Part, Role};
@@ -78,7 +79,7 @@ pub(crate) fn read(reader: &mut Reader, item: &Map<String, Value>) {
             let (id, no_id) = reader.call_id(item.get("call_id"), 0, true);
             let (arguments, fault) = match item.get("input") {
                 Some(Value::String(input)) if kind == "custom_tool_call" => {
-                    (json!({ "input": input }).to_string(), Fault::None)
+                    (json!({ "input": input }).to_json(), Fault::None)
                 }
                 _ => reader.arguments_text(item.get("arguments")),
             };
@@ -96,7 +97,7 @@ pub(crate) fn read(reader: &mut Reader, item: &Map<String, Value>) {
             let part = Part::ToolCall {
                 id,
                 name: kind.trim_end_matches("_call").to_owned(),
-                arguments: action.unwrap_or(&json!({})).to_string(),
+                arguments: action.unwrap_or(&json!({})).to_json(),
             };
             reader.push_thinking(vec![whole(part, fault)], time);
         }

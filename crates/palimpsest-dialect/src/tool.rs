@@ -1,6 +1,7 @@
 //! Pairs tool calls with their results, finds the places where a conversation may be cut (I3), and counts tool
 //! definitions.
 
+use palimpsest_text::json::ToJson as _;
 use std::borrow::Borrow;
 
 use palimpsest_tokens::TokenCounter;
@@ -22,7 +23,7 @@ pub fn definitions_tokens<'a>(
         .into_iter()
         .map(|t| {
             counter
-                .count(&t.to_string())
+                .count(&t.to_json())
                 .saturating_add(DEFINITION_TOKENS)
         })
         .fold(0, u32::saturating_add)

@@ -1,6 +1,7 @@
 //! The counters of sessions: the model's own vocabulary if the host has loaded it, otherwise an estimate that learns
 //! from every reply (B8).
 
+use palimpsest_text::json::ToJson as _;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -201,7 +202,7 @@ impl<'a> Weighing<'a> {
         let mut done = 0;
         while let Some(tool) = self.tools.get(self.tool) {
             self.tool += 1;
-            let text = tool.to_string();
+            let text = tool.to_json();
             weigher.loose(&text);
             done += text.len();
         }

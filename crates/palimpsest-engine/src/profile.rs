@@ -13,6 +13,7 @@
 use palimpsest_core::error::CoreError;
 use palimpsest_core::policy::Policy;
 use palimpsest_text::glob;
+use palimpsest_text::json::ToJson as _;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -88,7 +89,7 @@ impl Profile {
                         .ok_or_else(|| wrong("models", &"it must be a list"))?;
                     profile.models = rules.iter().map(rule).collect::<Result<_, _>>()?;
                 }
-                "settings" => profile.settings = Config::from_json(&value.to_string())?,
+                "settings" => profile.settings = Config::from_json(&value.to_json())?,
                 _ => return Err(unknown(key, &["policy", "models", "settings"]).into()),
             }
         }
@@ -145,7 +146,7 @@ fn rule(value: &Value) -> Result<ModelPolicy, EngineError> {
 fn policy_text(value: &Value) -> Result<String, EngineError> {
     match value {
         Value::String(name) => Ok(name.clone()),
-        Value::Object(_) => Ok(value.to_string()),
+        Value::Object(_) => Ok(value.to_json()),
         _ => Err(wrong("policy", &"it must be a name or an object")),
     }
 }

@@ -1,6 +1,7 @@
 //! The answer of a model while it arrives. The formats of all servers use it.
 
 use palimpsest_core::request::{Delta, FinishReason, ModelError, Usage};
+use palimpsest_text::json::ToJson as _;
 
 use crate::limits::Limits;
 use crate::think::{Piece, ThinkSplitter};
@@ -146,6 +147,6 @@ pub(crate) fn arguments(value: &serde_json::Value) -> String {
         serde_json::Value::Null => "{}".into(),
         serde_json::Value::String(text) if text.trim().is_empty() => "{}".into(),
         serde_json::Value::String(text) => text.clone(),
-        other => other.to_string(),
+        other => other.to_json(),
     }
 }

@@ -2,6 +2,7 @@
 
 use palimpsest_core::message::{Part, Role};
 use palimpsest_core::request::{ChatRequest, Purpose, RequestMessage, RequestOptions};
+use palimpsest_text::json::ToJson as _;
 use serde_json::{Map, Value, json};
 
 use crate::dialect::Dialect;
@@ -317,7 +318,7 @@ fn openai_messages(message: &RequestMessage) -> Vec<Value> {
     }
     if !parts.calls.is_empty() {
         let calls = parts.calls.iter().map(|(id, name, arguments)| {
-            json!({ "id": id, "type": "function", "function": { "name": name, "arguments": arguments.to_string() } })
+            json!({ "id": id, "type": "function", "function": { "name": name, "arguments": arguments.to_json() } })
         });
         spoken.insert("tool_calls".into(), calls.collect());
     }

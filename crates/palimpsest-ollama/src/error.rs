@@ -1,6 +1,7 @@
 //! Translates a server's refusal, its status and words, to an error that a caller can act on.
 
 use palimpsest_core::request::ModelError;
+use palimpsest_text::json::ToJson as _;
 use serde_json::Value;
 
 use crate::json::{self, bad};
@@ -124,7 +125,7 @@ impl ServerError {
                 window: fields.get("n_ctx").and_then(json::count),
             }),
             other => Some(Self {
-                message: other.to_string(),
+                message: other.to_json(),
                 ..Self::default()
             }),
         }

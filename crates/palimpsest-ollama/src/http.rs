@@ -1,5 +1,7 @@
 //! An HTTP request as plain data. The caller sends it.
 
+use palimpsest_text::json::ToJson as _;
+
 /// An HTTP request. The caller adds the server's address, and `Authorization: Bearer …` if a key is set. It must add no
 /// other header, because any other header fails the preflight of a real server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +29,7 @@ impl HttpRequest {
         Self {
             method: "POST",
             path: path.into(),
-            body: json.to_string().into_bytes(),
+            body: json.to_json().into_bytes(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The stream of OpenAI-compatible servers: server-sent events with a JSON object in `data:`, then `[DONE]`.
 
 use palimpsest_core::request::{FinishReason, ModelError, Usage};
+use palimpsest_text::json::ToJson as _;
 use serde_json::Value;
 
 use crate::answer::{Answer, arguments, finish_reason};
@@ -122,7 +123,7 @@ impl Events {
         let more = match &function["arguments"] {
             Value::Null => String::new(),
             Value::String(text) => text.clone(),
-            other => other.to_string(),
+            other => other.to_json(),
         };
         answer.charge(&more)?;
         known.arguments.push_str(&more);

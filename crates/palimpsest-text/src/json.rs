@@ -6,7 +6,7 @@
 //!
 //! - [`parse`] reads a [`Value`] from text.
 //! - [`read`] reads a type from text, [`take`] takes it out of a [`Value`], and [`read_value`] leaves the value whole.
-//!   [`value_of`] makes a value.
+//!   [`value_of`] makes a value, and [`ToJson`] writes one.
 //! - `tagged!` gives an enum a tag among its fields, as `#[serde(tag = …)]` does.
 //! - [`both`] reads two types from the fields of one object, as `#[serde(flatten)]` does.
 //!
@@ -58,6 +58,19 @@ pub fn take<T: DeserializeOwned>(mut value: Value) -> Result<T, Error> {
 /// Those of [`take`].
 pub fn read_value<T: DeserializeOwned>(value: &Value) -> Result<T, Error> {
     take(value.clone())
+}
+
+/// Writes a value as JSON text. `to_string` of a [`Value`] writes the same, with code for a readable form beside it that nobody
+/// needs.
+pub trait ToJson {
+    /// Returns the text, on one line.
+    fn to_json(&self) -> String;
+}
+
+impl ToJson for Value {
+    fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
 }
 
 /// Returns a value as JSON.

@@ -2,6 +2,7 @@
 //! read again or written after a read, and written content of a file that was written or read again. Failed results
 //! never change.
 
+use palimpsest_text::json::ToJson as _;
 use std::collections::BTreeMap;
 use std::hash::Hasher;
 
@@ -145,7 +146,7 @@ fn file_use<'a>(
         let mut rest: Vec<String> = arguments
             .iter()
             .filter(|(_, v)| !v.is_null())
-            .map(|(k, v)| format!("{k}={v}"))
+            .map(|(k, v)| format!("{k}={}", v.to_json()))
             .collect();
         palimpsest_text::order::sort(&mut rest);
         rest.join(",")
@@ -293,7 +294,7 @@ fn outdated(arguments: &str, note: &str, floor: usize) -> Option<String> {
     for (_, value) in &mut object {
         let long = match value {
             Value::String(text) => text.len() >= floor,
-            Value::Array(_) | Value::Object(_) => value.to_string().len() >= floor,
+            Value::Array(_) | Value::Object(_) => value.to_json().len() >= floor,
             _ => false,
         };
         if long {
@@ -301,5 +302,5 @@ fn outdated(arguments: &str, note: &str, floor: usize) -> Option<String> {
             changed = true;
         }
     }
-    changed.then(|| Value::Object(object).to_string())
+    changed.then(|| Value::Object(object).to_json())
 }

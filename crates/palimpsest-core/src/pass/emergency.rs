@@ -1,6 +1,7 @@
 //! Makes the window fit by all means (E1): strip, fade to essentials, excerpt, cover. It is deterministic and asks no
 //! model. Each step is taken only if the one before was not enough.
 
+use palimpsest_text::json::ToJson as _;
 use std::rc::Rc;
 
 use crate::context::Context;
@@ -349,7 +350,7 @@ fn shorter_arguments(
     let bytes_of = |value: &Value| {
         value
             .as_str()
-            .map_or_else(|| value.to_string().len(), str::len)
+            .map_or_else(|| value.to_json().len(), str::len)
     };
     if let Ok(Value::Object(whole)) = palimpsest_text::json::parse(arguments) {
         let with = |most: usize| {
@@ -360,7 +361,7 @@ fn shorter_arguments(
                     *value = gone(bytes);
                 }
             }
-            Value::Object(object).to_string()
+            Value::Object(object).to_json()
         };
         let mut bounds: Vec<usize> = whole.values().map(bytes_of).collect();
         bounds.retain(|bytes| (SHORT_VALUE + 1..=LONG_VALUE).contains(bytes));
@@ -376,7 +377,7 @@ fn shorter_arguments(
             return short;
         }
     }
-    serde_json::json!({ "arguments": gone(arguments.len()) }).to_string()
+    serde_json::json!({ "arguments": gone(arguments.len()) }).to_json()
 }
 
 /// The tokens that a layer keeps if hardly anything fits.

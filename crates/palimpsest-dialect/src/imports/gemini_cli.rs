@@ -1,5 +1,6 @@
 //! Gemini CLI's sessions: one object with all messages, or JSON Lines with a header, messages and changes of them.
 
+use palimpsest_text::json::ToJson as _;
 use serde_json::{Map, Value, json};
 
 use super::report::Reason;
@@ -89,7 +90,7 @@ fn message(sink: &mut Sink, fields: &Map<String, Value>) {
             let output = ["output", "error"]
                 .iter()
                 .find_map(|key| response.get(*key)?.as_str());
-            Some(output.map_or_else(|| json!(response).to_string(), str::to_owned))
+            Some(output.map_or_else(|| json!(response).to_json(), str::to_owned))
         });
         let words: Vec<String> = words.collect();
         if !words.is_empty() {

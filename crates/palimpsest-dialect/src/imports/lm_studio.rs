@@ -1,5 +1,6 @@
 //! LM Studio's conversations: messages in several versions, of which one is selected. The other versions are branches.
 
+use palimpsest_text::json::ToJson as _;
 use serde_json::{Map, Value};
 
 use super::report::Reason;
@@ -23,7 +24,7 @@ pub(super) fn read(sink: &mut Sink, fields: &Map<String, Value>) {
     sink.begin(NAME);
     sink.name(fields, &["name"], &[]);
     let begun = time(fields.get("createdAt"));
-    sink.head().id = fields.get("createdAt").map(Value::to_string);
+    sink.head().id = fields.get("createdAt").map(Value::to_json);
     let config = fields
         .get("perChatPredictionConfig")
         .and_then(|c| c.get("fields")?.as_array());

@@ -1,6 +1,7 @@
 //! Messages as they are put together from the records of other programs: what OpenAI's servers take, with the time in
 //! `timestamp` (milliseconds since 1970) where it is known.
 
+use palimpsest_text::json::ToJson as _;
 use palimpsest_text::time::from_iso;
 use serde_json::{Map, Value, json};
 
@@ -94,9 +95,9 @@ impl Turn {
     pub(super) fn call(&mut self, id: &str, name: &str, arguments: Option<&Value>) {
         let arguments = match arguments {
             Some(Value::String(text)) if text.trim_start().starts_with('{') => text.clone(),
-            Some(object @ Value::Object(_)) => object.to_string(),
+            Some(object @ Value::Object(_)) => object.to_json(),
             None | Some(Value::Null) => "{}".to_owned(),
-            Some(other) => json!({ "input": other }).to_string(),
+            Some(other) => json!({ "input": other }).to_json(),
         };
         self.calls.push(json!({
             "id": id, "type": "function", "function": { "name": name, "arguments": arguments } }));

@@ -5,6 +5,7 @@
 //! one, a note holds it, which is a row of `meta`. A lease with another epoch than the session's writes nothing,
 //! however late its write arrives.
 
+use palimpsest_text::json::ToJson as _;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -150,7 +151,7 @@ fn with_next_epoch(head: &str) -> Option<(u32, String)> {
     let epoch = numbers.epoch.wrapping_add(1);
     let mut row: Value = palimpsest_text::json::parse(head).ok()?;
     *row.get_mut("epoch")? = epoch.into();
-    Some((epoch, row.to_string()))
+    Some((epoch, row.to_json()))
 }
 
 fn note_epoch(note: Option<&str>) -> Option<u32> {

@@ -1,6 +1,7 @@
 //! Writes Markdown for people and reads it back. Comments that no renderer shows hold the kinds of the parts. A line of
 //! the conversation that looks like such a comment gets a backslash before it.
 
+use palimpsest_text::json::ToJson as _;
 use std::fmt::Write;
 
 use palimpsest_core::message::{Message, Part, Role};
@@ -96,7 +97,7 @@ pub(super) fn write(transfer: &Transfer) -> String {
 
 fn mark(out: &mut String, name: &str, value: &Value) {
     // Two hyphens would end the comment early for some parsers.
-    let json = value.to_string().replace("--", "-\\u002d");
+    let json = value.to_json().replace("--", "-\\u002d");
     _ = writeln!(out, "{MARK}{name} {json} -->");
 }
 

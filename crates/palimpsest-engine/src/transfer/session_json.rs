@@ -8,6 +8,7 @@
 use palimpsest_core::message::{Message, Origin, Part, Role};
 use palimpsest_core::record::Records;
 use palimpsest_core::tool::{Pairing, PartAt};
+use palimpsest_text::json::ToJson as _;
 use palimpsest_text::time::{from_iso, to_iso};
 use serde_json::{Value, json};
 
@@ -76,7 +77,9 @@ pub(super) fn write(transfer: &Transfer) -> String {
         "toolCalls": calls,
         "metadata": { "tokenCount": facts.tokens, "compressionCount": facts.compressions },
     });
-    format!("{value:#}\n")
+    let mut text = serde_json::to_string_pretty(&value).unwrap_or_default();
+    text.push('\n');
+    text
 }
 
 pub(super) fn read(value: &Value) -> Result<Transfer, TransferError> {
@@ -175,7 +178,7 @@ fn place_calls(messages: &mut Vec<Message>, calls: &Value) {
             vec![Part::ToolCall {
                 id: id.clone(),
                 name: name.clone(),
-                arguments: call["args"].to_string(),
+                arguments: call["args"].to_json(),
             }],
         )];
         let result = &call["result"];
@@ -183,7 +186,7 @@ fn place_calls(messages: &mut Vec<Message>, calls: &Value) {
             .as_str()
             .or(result.as_str())
             .map(str::to_owned)
-            .or_else(|| (!result.is_null()).then(|| result.to_string()));
+            .or_else(|| (!result.is_null()).then(|| result.to_json()));
         if let Some(text) = text {
             pair.push((
                 Role::Tool,

@@ -1,3 +1,4 @@
+use palimpsest_text::json::ToJson as _;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -81,12 +82,12 @@ impl Live {
 fn load(saved: &str, counter: &Rc<dyn TokenCounter>) -> Result<Live, Failure> {
     let saved = Saved::read(saved)?;
     // a text that was written by somebody else with a sum of its own is refused like other options
-    let wish: Wish = border::options(&saved.options.to_string())?;
+    let wish: Wish = border::options(&saved.options.to_json())?;
     open(wish, Some(saved), counter)
 }
 
 fn open(wish: Wish, saved: Option<Saved>, counter: &Rc<dyn TokenCounter>) -> Result<Live, Failure> {
-    let options: Options = border::options(&wish.options.to_string())?;
+    let options: Options = border::options(&wish.options.to_json())?;
     let options = options.core(wish.tools.clone())?;
     let live = match saved {
         Some(saved) => compact::Live::resume(saved, options, counter)?,

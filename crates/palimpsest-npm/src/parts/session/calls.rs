@@ -1,5 +1,6 @@
 //! What the class `Session` does: each function translates and calls the engine's of the same name.
 
+use palimpsest_text::json::ToJson as _;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -242,7 +243,7 @@ impl Conversing for Live {
             window.to_request().iter().map(RequestMessage::said),
             dialect,
         );
-        Ok(json!({"messages": messages, "tokens": window.tokens()}).to_string())
+        Ok(json!({"messages": messages, "tokens": window.tokens()}).to_json())
     }
 
     fn budget(&self) -> Result<String, Failure> {
@@ -391,7 +392,7 @@ impl Conversing for Live {
     fn next_job(&self, manual: bool) -> Option<String> {
         let job = self.now().next_job(manual).job()?;
         let job = json!({"id": job.id, "system": job.system, "prompt": job.prompt, "targetTokens": job.target_tokens});
-        Some(job.to_string())
+        Some(job.to_json())
     }
 
     fn finish_jobs(&self) -> Promise {
@@ -434,7 +435,7 @@ impl Conversing for Live {
     }
 
     fn set_mode(&self, mode: &str) -> Result<Promise, Failure> {
-        let mode: Mode = options(&json!(mode).to_string())?;
+        let mode: Mode = options(&json!(mode).to_json())?;
         Ok(self.done(move |session| async move { session.set_mode(mode).await }))
     }
 
@@ -446,7 +447,7 @@ impl Conversing for Live {
             "base": records.system, "mandates": records.mandates, "checks": records.checks, "skills": records.skills,
             "built": built,
         })
-        .to_string()
+        .to_json()
     }
 
     fn set_prompt(&self, given: &str) -> Result<Promise, Failure> {

@@ -1,5 +1,6 @@
 //! What the class `Library` does: the sessions of a storage as a whole. Each function translates and calls the engine's.
 
+use palimpsest_text::json::ToJson as _;
 use std::rc::Rc;
 
 use js_sys::Promise;
@@ -86,7 +87,7 @@ impl Keeping for Shelf {
             let all = engine.sessions().await?.into_iter();
             let sessions: Vec<Listed> = all.map(|info| Listed::of(info, now)).collect();
             let damaged = engine.damaged_sessions().await?;
-            Ok(json!({"sessions": sessions, "damaged": damaged}).to_string())
+            Ok(json!({"sessions": sessions, "damaged": damaged}).to_json())
         })
     }
 
@@ -155,7 +156,7 @@ impl Keeping for Shelf {
                 Restored::Continued => "continued",
                 Restored::Beside => "beside",
             };
-            Ok(json!({"id": id, "became": became}).to_string())
+            Ok(json!({"id": id, "became": became}).to_json())
         })
     }
 
@@ -179,7 +180,7 @@ impl Keeping for Shelf {
         let engine = self.engine.clone();
         promise(async move {
             let purged = engine.purge(&id).await?;
-            Ok(json!({"released": purged.released, "kept": purged.kept}).to_string())
+            Ok(json!({"released": purged.released, "kept": purged.kept}).to_json())
         })
     }
 
@@ -187,7 +188,7 @@ impl Keeping for Shelf {
         let engine = self.engine.clone();
         promise(async move {
             let saved = engine.salvage(&id, format_named(&named)?).await?;
-            Ok(json!({"text": saved.text, "losses": losses(&saved.faults)}).to_string())
+            Ok(json!({"text": saved.text, "losses": losses(&saved.faults)}).to_json())
         })
     }
 }

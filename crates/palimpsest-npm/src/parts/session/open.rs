@@ -1,5 +1,6 @@
 //! Opening: the engine over the chosen store, and the session in it, made if it is not there.
 
+use palimpsest_text::json::ToJson as _;
 use std::rc::Rc;
 
 use palimpsest_browser::{
@@ -84,7 +85,7 @@ async fn opened(mut options: Options, host: Rc<Host>) -> Result<Session, Failure
     let config = options
         .settings
         .as_ref()
-        .map(|settings| Config::from_json(&settings.to_string()))
+        .map(|settings| Config::from_json(&settings.to_json()))
         .transpose()
         .map_err(EngineError::from)?;
     let model: Option<Rc<dyn LanguageModel>> = match &options.server {
@@ -172,7 +173,7 @@ fn with_demands(policy: &str, demands: Demands) -> Result<String, Failure> {
         return Ok(policy.to_owned());
     }
     rules.demands = demands;
-    let text = json::value_of(&rules).map(|rules| rules.to_string());
+    let text = json::value_of(&rules).map(|rules| rules.to_json());
     text.map_err(|e| EngineError::from(CoreError::InvalidPolicy(e.to_string())).into())
 }
 
@@ -214,7 +215,7 @@ fn storage_event(event: &StorageEvent) -> String {
         StorageEvent::TakenOver { .. } => "taken-over",
         _ => "changed",
     };
-    object!({"event": "storage-changed", "what": what}).to_string()
+    object!({"event": "storage-changed", "what": what}).to_json()
 }
 
 /// An opened session goes on with what the caller names.

@@ -4,6 +4,7 @@ use palimpsest_browser::vocabulary::NoVocabulary;
 use palimpsest_core::request::ModelError;
 use palimpsest_engine::ports::StoreError;
 use palimpsest_engine::{EngineError, TransferError};
+use palimpsest_text::json::ToJson as _;
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -27,10 +28,10 @@ impl From<EngineError> for Failure {
             .with_details(error.numbers());
         match error {
             EngineError::WouldNotFit { choices, .. } => {
-                failure.beside("choices", json!(choices).to_string())
+                failure.beside("choices", json!(choices).to_json())
             }
             EngineError::RolledOver { session } => {
-                failure.beside("session", json!(session).to_string())
+                failure.beside("session", json!(session).to_json())
             }
             _ => failure,
         }

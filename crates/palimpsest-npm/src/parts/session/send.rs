@@ -1,5 +1,6 @@
 //! Saying something and hearing the reply.
 
+use palimpsest_text::json::ToJson as _;
 use std::rc::Rc;
 
 use js_sys::{Function, Promise};
@@ -140,7 +141,7 @@ async fn said(
 ) -> Result<String, Failure> {
     let tell = |event: SendEvent| {
         // the wrapper's own function: it only takes the text in
-        let _ = on.call1(&JsValue::NULL, &step(&event).to_string().into());
+        let _ = on.call1(&JsValue::NULL, &step(&event).to_json().into());
     };
     open.heed_server().await;
     let mut session = open.session();
@@ -158,7 +159,7 @@ async fn said(
         "seq": reply.seq, "text": words(&session, reply.seq), "usage": reply.usage, "reason": reply.reason,
         "stopped": reply.stopped, "ended": reply.ended.map(End::from), "session": session.id(),
     })
-    .to_string())
+    .to_json())
 }
 
 /// The text of a stored message, without thinking and calls.

@@ -1,5 +1,6 @@
 //! Learning from what a provider counted.
 
+use palimpsest_text::json::ToJson as _;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -115,7 +116,7 @@ impl Learned {
         let mut calibration = self.0.borrow_mut();
         let mut weigher = calibration.weigher(None);
         for tool in &tools {
-            weigher.loose(&tool.to_string());
+            weigher.loose(&tool.to_json());
         }
         let scale = Scale(RefCell::new(weigher));
         dialect::count(&values, dialect, &scale)?;
