@@ -160,6 +160,30 @@ test("compactWith asks, and its callback's errors are the callback's", () => {
   assert.equal(got.nonsense, true);
 });
 
+/** 16.5, P9: what the user demanded and what is pinned leave a window that is too small for them, the report says so, and a larger window
+ * shows them again. */
+test("records yield before a list is refused", () => {
+  const got = run(folder, `
+    import { compact, init } from "palimpsest";
+    await init();
+    const rules = ["Never open port 22 on the gateway.", "Never open port 80 on the gateway.", "Always answer in short sentences."];
+    const list = [{ role: "system", content: "You help." }];
+    for (const rule of rules) list.push({ role: "user", content: rule }, { role: "assistant", content: "I will keep to that from now on." });
+    list.push({ role: "user", content: "Which hall is it?" });
+    const text = (out) => JSON.stringify(out.messages);
+    const small = compact(list, { window: 80, pins: ["The door code of hall nine is 4711, and the key hangs behind the blue kiln."] });
+    const wide = compact(list, { window: 320, state: JSON.parse(JSON.stringify(small.state)) });
+    console.log(JSON.stringify({
+      small: text(small), codes: small.report.codes, fits: small.report.after.tokens <= small.report.limit,
+      demands: small.report.demands.map((d) => d.text), wide: rules.filter((rule) => text(wide).includes(rule)), rules,
+    }));
+  `);
+  assert.ok(got.codes.includes("left_out_records") && got.fits, got.small);
+  assert.match(got.small, /Which hall is it\?/);
+  assert.deepEqual(got.demands, got.rules);
+  assert.deepEqual(got.wide, got.rules);
+});
+
 /** I10, F 18, 21, 33, 34: every bad input is an error with a code, and changes nothing. */
 test("bad input is a typed error", () => {
   const got = run(folder, `
