@@ -15,15 +15,11 @@ impl Compaction {
         let found = self.context.clone();
         let was = found.count().tokens;
         let mut records = found.records().clone();
-        while leave_one_out(&mut records, &mut self.yielded) {
-            self.context = found.clone();
-            self.context.set_records(records.clone());
-            floor = self.context.must_stay();
-            if self.context.floor() > self.limit {
-                continue;
-            }
-            let done = emergency::shrink_with_demands(&mut self.context, self.limit, 0.0);
-            if let Ok(done) = done {
+        // first as it was: what was too much may be the demands of the messages that leave, of which those stay that fit
+        loop {
+            if self.context.floor() <= self.limit
+                && let Ok(done) = emergency::shrink_with_demands(&mut self.context, self.limit, 0.0)
+            {
                 self.adjustments.extend(done.adjustments);
                 self.adjustments.push(Adjustment::new(
                     "left_out_records",
@@ -34,9 +30,14 @@ impl Compaction {
                 shed(&mut self.passes, kind, messages, was, &self.context);
                 return Ok(());
             }
+            if !leave_one_out(&mut records, &mut self.yielded) {
+                let limit = self.limit;
+                return Err(CoreError::CannotFit { floor, limit });
+            }
+            self.context = found.clone();
+            self.context.set_records(records.clone());
+            floor = self.context.must_stay();
         }
-        let limit = self.limit;
-        Err(CoreError::CannotFit { floor, limit })
     }
 
     /// Keeps the demands of messages that an emergency took out of the window, where the window has no room for them.

@@ -211,6 +211,45 @@ fn demands_yield_to_the_last_message() {
     assert!(alone < 100 && yielded > 0, "{alone}, {yielded}");
 }
 
+/// 16.5: forty rules that are all found in one run, and a limit far below the window's, do not refuse the list.
+#[test]
+fn many_rules_at_once_do_not_refuse_a_list() {
+    let counter: Rc<dyn TokenCounter> = Rc::new(Estimator::default());
+    let seed = Seed {
+        now: 0.0,
+        secret: [7; 16],
+    };
+    let things = [
+        "lamp", "river", "piano", "candle", "bridge", "sailor", "walnut", "pencil",
+    ];
+    let rule = |n: usize| {
+        let (a, b) = (things[n % 8], things[n / 8]);
+        format!(
+            "From now on, never mention a {a} beside a {b} in any of your answers to me, whatever I ask."
+        )
+    };
+    let mut list = Vec::new();
+    for n in 0..40 {
+        list.push(json!({"role": "user", "content": rule(n)}));
+        list.push(json!({"role": "assistant", "content": "Understood, I will keep to that."}));
+    }
+    list.push(json!({"role": "user", "content": "Tell me a story."}));
+    let mut options = CompactOptions::new(4_096);
+    options.max_tokens = Some(900);
+    let out = Compaction::start(list.clone(), &options, None, &counter, seed)
+        .and_then(Compaction::finish_without_model)
+        .unwrap();
+    assert!(out.report.after.tokens <= 900);
+    let text = shown(&out, &list);
+    assert!(text.contains("Tell me a story."));
+    let kept = |rule: &String| out.report.demands.iter().any(|d| d.text == *rule);
+    let missing: Vec<String> = (0..40)
+        .map(rule)
+        .filter(|rule| !kept(rule) && !text.contains(rule))
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
 /// P9: a newer instruction takes the place of an older one on the same matter, a withdrawal ends it; the older one is listed
 /// as replaced. Instructions on other matters stay.
 #[test]
@@ -257,6 +296,15 @@ fn newer_ones_replace_older_ones() {
         "Never open port 80 on the gateway.",
     ];
     check(&ports, &ports, &[]);
+    // reports with a prohibition in each follow each other
+    check(
+        &[
+            "Parcel 12 weighs 3 kg and goes to gate 4, never to the neighbour.",
+            "Parcel 13 weighs 5 kg and goes to gate 6, never to the neighbour.",
+        ],
+        &["Parcel 13 weighs 5 kg and goes to gate 6, never to the neighbour."],
+        &["Parcel 12 weighs 3 kg and goes to gate 4, never to the neighbour."],
+    );
     let pens = [
         "From now on, always use the red pen number 3 for titles.",
         "From now on, always use the blue pen number 7 for titles.",

@@ -74,11 +74,13 @@ pub fn supersedes(new: &str, old: &str) -> bool {
         // "Never push to main" and "You may push to main now".
         return shared * 3 >= a.topic.len().max(b.topic.len()).min(6) * 2 || shared == least;
     }
-    // Two prohibitions hold side by side, and so do rules that name different things: "never open port 22", "never open port 80".
-    // An amount of money is a limit, of which there is one: "don't spend more than $300".
+    // Two prohibitions of one number each hold side by side, and so do rules that name different things: "never open port 22",
+    // "never open port 80". An amount of money is a limit, of which there is one: "don't spend more than $300". With several
+    // numbers it is one report after the other: "parcel 12 weighs 3 kg, never to the neighbour".
     let is_amount = |text: &str| text.contains(['$', '€', '£', '¥']);
     let limits = is_amount(new) && is_amount(old);
-    let of_one_thing = shared == least && (limits || !(a.denies && b.denies));
+    let reports = a.values.len() > 1 && b.values.len() > 1;
+    let of_one_thing = shared == least && (limits || reports || !(a.denies && b.denies));
     !a.values.is_empty() && !b.values.is_empty() && a.values != b.values && of_one_thing
 }
 
