@@ -15,16 +15,20 @@ impl Compaction {
         let found = self.context.clone();
         let was = found.count().tokens;
         let mut records = found.records().clone();
+        let mut is_less = false;
         // first as it was: what was too much may be the demands of the messages that leave, of which those stay that fit
         loop {
             if self.context.floor() <= self.limit
                 && let Ok(done) = emergency::shrink_with_demands(&mut self.context, self.limit, 0.0)
             {
                 self.adjustments.extend(done.adjustments);
-                self.adjustments.push(Adjustment::new(
-                    "left_out_records",
-                    "left pins, demands or the goal out of the window, which has no room for them",
-                ));
+                self.keep_lost_demands();
+                if is_less || !self.yielded.is_empty() {
+                    self.adjustments.push(Adjustment::new(
+                        "left_out_records",
+                        "left pins, demands or the goal out of the window, which has no room for them",
+                    ));
+                }
                 let messages = loss::changed(&found, &self.context);
                 let kind = PassKind::Emergency;
                 shed(&mut self.passes, kind, messages, was, &self.context);
@@ -34,6 +38,7 @@ impl Compaction {
                 let limit = self.limit;
                 return Err(CoreError::CannotFit { floor, limit });
             }
+            is_less = true;
             self.context = found.clone();
             self.context.set_records(records.clone());
             floor = self.context.must_stay();

@@ -242,6 +242,7 @@ fn many_rules_at_once_do_not_refuse_a_list() {
     assert!(out.report.after.tokens <= 900);
     let text = shown(&out, &list);
     assert!(text.contains("Tell me a story."));
+    assert!(out.report.codes.iter().any(|c| c == "left_out_records"));
     let kept = |rule: &String| out.report.demands.iter().any(|d| d.text == *rule);
     let missing: Vec<String> = (0..40)
         .map(rule)
