@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { asksForSummary } from "../ollama/fake/summary.mjs";
 import { startFake } from "../ollama/fake.mjs";
+import { exceedError } from "../ollama/fake/overflow.mjs";
 import { bakery, click, messages, patient, ready, text, until } from "./acts.mjs";
 import { begin, cleanUp, importFile, say, transcript } from "./harness.mjs";
 
@@ -73,6 +74,60 @@ test("a layer that is written is called by a number that follows", SLOW, async (
     assert.doesNotMatch(await trusted(page), /Most|Some|Little|Compactions so far: [1-9]/);
   }
   await world.end();
+});
+
+/// P7, O5: who writes layers is the person's choice, also where a message has to wait for one.
+test("a layer that a message waits for is by the summariser that was chosen", SLOW, async () => {
+  for (const chosen of ["-", "writer:1b", ""]) {
+    const world = await begin({ settings: { window: 8192, automatic: false, summary_model: chosen }, script: { replies: (request) => (asksForSummary(request, request.messages) ? undefined : "Gladly.") } });
+    const { page, chats } = world;
+    await ready(page);
+    await importFile(page, transcript(bakery(13), "Bakery"));
+    await until(page, () => document.querySelector("#h-chat").textContent === "Bakery" && document.querySelector(".thread .msg"));
+    await say(page, "And now?");
+    await until(page, () => /Gladly\./.test(document.querySelector(".thread .msg:last-of-type .prose")?.textContent ?? "") && document.querySelector(".card.done"));
+    const summaries = chats().filter((request) => asksForSummary(request, request.messages)).map((request) => request.model);
+    const own = chats().at(-1).model;
+    assert.deepEqual([...new Set(summaries)], chosen === "-" ? [] : [chosen || own], chosen);
+    await world.end({ tolerate: [/status of 404/] });
+  }
+});
+
+/// E1, F95: a server that refuses a window twice, however small it became, leads to a new session. The question is answered there at once,
+/// the conversation goes on there, and the old session stays as it was.
+test("a conversation whose window is refused twice goes on in a new session, with its reply", SLOW, async () => {
+  let refused = 0;
+  const over = { status: 400, body: JSON.stringify({ error: JSON.stringify(exceedError(9000, 8192)) }) };
+  const writer = (request) => {
+    if (asksForSummary(request, request.messages)) return undefined;
+    const last = request.messages.at(-1).content;
+    if (/Which oven is the hottest/.test(last) && refused < 2) {
+      refused += 1;
+      return over;
+    }
+    return /Which oven/.test(last) ? "Oven 111 is." : "Gladly.";
+  };
+  const world = await begin({ settings: { window: 8192, automatic: false }, script: { replies: writer } });
+  const { page, chats } = world;
+  await ready(page);
+  await importFile(page, transcript(bakery(11), "Bakery"));
+  await until(page, () => document.querySelector("#h-chat").textContent === "Bakery" && document.querySelector(".thread .msg"));
+  const before = await page.evaluate(() => location.hash);
+  await say(page, "Which oven is the hottest?");
+  await until(page, () => /Oven 111 is/.test(document.querySelector(".thread .msg:last-of-type .prose")?.textContent ?? "") && !document.querySelector(".replying"));
+  await messages(page, 2);
+  assert.equal(refused, 2);
+  assert.notEqual(await page.evaluate(() => location.hash), before, "the address is the new session's");
+  assert.equal(await page.$("#again-open, .failed"), null);
+  await say(page, "Thank you.");
+  await messages(page, 4);
+  const [last] = chats().slice(-1);
+  assert.match(JSON.stringify(last.messages), /Which oven is the hottest[\s\S]*Oven 111 is/);
+  assert.match(JSON.stringify(last.messages), /earlier/i, "what was said before is in the window");
+  // the old session ends with the question, and says nothing that was not said in it
+  await page.evaluate((hash) => { location.hash = hash; }, before);
+  await until(page, () => /Which oven is the hottest/.test(document.querySelector(".thread .msg:last-of-type")?.textContent ?? ""));
+  await world.end({ tolerate: [/status of 400/] });
 });
 
 /// F95, B7: a reply that fills the room that is kept for it is no alarm.

@@ -61,7 +61,7 @@ use partial::Partial;
 
 pub use log::{LogAction, LogEntry, log_markdown};
 pub use prompt::{PromptParts, proposal_sentence};
-pub use send::{Reply, SendEvent, SendOptions, ToolHandler};
+pub use send::{Reply, SendEvent, SendOptions, Summariser, ToolHandler};
 pub use view::IfOver;
 
 pub(crate) struct State {

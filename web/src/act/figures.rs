@@ -65,7 +65,7 @@ pub(super) fn save_request() {
         let Some(session) = back.session() else {
             return;
         };
-        let options = parameters::options(back.state);
+        let options = parameters::options(&back);
         match session.request(&options) {
             Ok(mut request) => {
                 parameters::tune(back.state, &mut request);

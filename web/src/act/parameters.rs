@@ -4,8 +4,10 @@ use std::rc::Rc;
 
 use palimpsest_core::request::{ChatRequest, Effort, Purpose};
 use palimpsest_engine::ports::{DeltaStream, LanguageModel, Signal};
-use palimpsest_engine::session::SendOptions;
+use palimpsest_engine::session::{SendOptions, Summariser};
 
+use super::Back;
+use super::compaction::summariser;
 use crate::server;
 use crate::settings::Think;
 use crate::state::AppState;
@@ -19,10 +21,17 @@ pub(super) fn model(state: AppState) -> Rc<dyn LanguageModel> {
     })
 }
 
-/// The options of a message.
-pub(super) fn options(state: AppState) -> SendOptions {
-    // how words are chosen: the session's own, then the model's, then everyone's: see `tune`
-    SendOptions::new(model(state))
+/// The options of a message. Summaries that it has to wait for are by whom the settings say.
+pub(super) fn options(back: &Back) -> SendOptions {
+    let chosen = summariser(back);
+    SendOptions {
+        summariser: match (chosen.model, chosen.model_name) {
+            (Some(model), Some(name)) => Summariser::Named(model, name),
+            _ => Summariser::BuiltIn,
+        },
+        // how words are chosen: the session's own, then the model's, then everyone's: see `tune`
+        ..SendOptions::new(model(back.state))
+    }
 }
 
 /// The request with what goes with its model. How words are chosen is a matter of replies alone; how long a model

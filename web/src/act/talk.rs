@@ -273,7 +273,7 @@ pub(super) async fn talk(back: &Rc<Back>, session: &Session, turn: Turn) {
         waits: None,
     }));
     state.say(t(T::ReplyStreaming));
-    let options = parameters::options(state);
+    let options = parameters::options(back);
     let hear = {
         let back = Rc::clone(back);
         let own = session.clone();
@@ -313,6 +313,7 @@ pub(super) async fn talk(back: &Rc<Back>, session: &Session, turn: Turn) {
         state.reply.set(None);
     }
     let whole = result.as_ref().is_ok_and(|reply| reply.ended.is_none());
+    let mut goes_on = None;
     match result {
         Ok(reply) => {
             if let (Some(read), Some(wrote)) =
@@ -346,7 +347,7 @@ pub(super) async fn talk(back: &Rc<Back>, session: &Session, turn: Turn) {
             match &error {
                 EngineError::Store(_) => failed(back, &error),
                 EngineError::RolledOver { session } => {
-                    open_now(back, session, false).await;
+                    goes_on = Some(session.clone());
                     note(why, false);
                 }
                 EngineError::Core(_) => {
@@ -372,6 +373,9 @@ pub(super) async fn talk(back: &Rc<Back>, session: &Session, turn: Turn) {
             }
         }
     }
+    if let Some(next) = goes_on {
+        return go_on_in(back, session, &next).await;
+    }
     show_all(back).await;
     list(back).await;
     if back.shows(session) && state.waiting.with_untracked(Option::is_some) {
@@ -384,6 +388,20 @@ pub(super) async fn talk(back: &Rc<Back>, session: &Session, turn: Turn) {
     }
     if whole {
         title::ask(back, session);
+    }
+}
+
+/// Goes on in the session that continues this one, which holds the question that could not be answered here. A person who
+/// has gone to another one meanwhile stays there; the question then waits in the new session.
+async fn go_on_in(back: &Rc<Back>, session: &Session, next: &str) {
+    list(back).await;
+    if !back.shows(session) {
+        return;
+    }
+    open_now(back, next, false).await;
+    let opened = back.writer().filter(|opened| opened.id() == next);
+    if let Some(opened) = opened.filter(|opened| !opened.is_replying()) {
+        Box::pin(talk(back, &opened, Turn::Waits)).await;
     }
 }
 

@@ -54,6 +54,20 @@ pub struct SendOptions {
     pub format: Option<serde_json::Value>,
     /// A thinking model thinks, or not. `None` leaves it to the server.
     pub think: Option<bool>,
+    /// The author of the summaries that this message has to wait for.
+    pub summariser: Summariser,
+}
+
+/// The author of the summaries of a compaction that a message waits for, or that its model asks for.
+#[derive(Clone, Default)]
+pub enum Summariser {
+    /// The model that answers.
+    #[default]
+    Same,
+    /// The built-in summariser.
+    BuiltIn,
+    /// A model by its name, which is asked through this connection.
+    Named(Rc<dyn LanguageModel>, String),
 }
 
 impl std::fmt::Debug for SendOptions {
@@ -76,6 +90,22 @@ impl SendOptions {
             stop: Vec::new(),
             format: None,
             think: None,
+            summariser: Summariser::default(),
+        }
+    }
+
+    /// The options of a compaction that this message brings about.
+    pub(super) fn compaction(&self) -> CompactOptions {
+        let (model, model_name) = match &self.summariser {
+            Summariser::Same => (Some(Rc::clone(&self.model)), None),
+            Summariser::BuiltIn => (None, None),
+            Summariser::Named(model, name) => (Some(Rc::clone(model)), Some(name.clone())),
+        };
+        CompactOptions {
+            model,
+            model_name,
+            manual: true,
+            ..CompactOptions::default()
         }
     }
 }
@@ -397,12 +427,11 @@ impl Session {
                 choices: self.larger_window().into_iter().collect(),
             });
         }
-        let compact = CompactOptions {
+        let mut compact = options.compaction();
+        if late.is_terminated() {
             // The time is over, so no model is asked.
-            model: (!late.is_terminated()).then(|| Rc::clone(&options.model)),
-            manual: true,
-            ..CompactOptions::default()
-        };
+            compact.model = None;
+        }
         let run = Box::pin(self.compact(compact, signal.clone()));
         let result = self.no_longer_than(&mut late, run).await;
         if self.0.state.borrow().context.check_limit().valid {

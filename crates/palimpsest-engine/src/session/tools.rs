@@ -135,13 +135,11 @@ impl Session {
                     .await
                     .map_err(|e| e.to_string())?;
                 let compact = CompactOptions {
-                    model: Some(std::rc::Rc::clone(&options.model)),
                     focus: arguments
                         .get("focus")
                         .and_then(Value::as_str)
                         .map(str::to_owned),
-                    manual: true,
-                    ..CompactOptions::default()
+                    ..options.compaction()
                 };
                 match Box::pin(self.compact(compact, signal.clone())).await {
                     Ok(done) => Ok(format!(

@@ -8,7 +8,7 @@ use palimpsest_browser::outline::End;
 use palimpsest_core::message::{Part, Role};
 use palimpsest_engine::config::Sampling;
 use palimpsest_engine::ports::{LocalFuture, Signal};
-use palimpsest_engine::session::{NewMessage, SendEvent, SendOptions, ToolHandler};
+use palimpsest_engine::session::{NewMessage, SendEvent, SendOptions, Summariser, ToolHandler};
 use palimpsest_engine::{EngineError, Session as Engaged};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -124,6 +124,7 @@ impl Live {
             stop: how.stop,
             format: how.format,
             think: how.think,
+            summariser: Summariser::Same,
         };
         let signal = stop.signal();
         Ok(promise(async move {
