@@ -152,9 +152,9 @@ test("the focus stays while a reply streams and a compaction runs", SLOW, async 
   await say(page, "/pin Answer in grams");
   await until(page, () => document.querySelectorAll(".notes .marks li").length === 1 && document.querySelector(".notes .goal"));
   await click(page, "#edit-goal");
-  await page.waitForSelector("dialog[open] #milestone");
-  await page.type("#milestone", "Feed the starter");
-  await click(page, "#add-milestone");
+  await page.waitForSelector("dialog[open] #goal-line");
+  await page.type("#goal-line", "Feed the starter");
+  await click(page, "#add-goal-line");
   await until(page, () => document.querySelector("dialog .marks li"));
   await page.keyboard.press("Escape");
   await until(page, () => !document.querySelector("dialog") && document.querySelectorAll(".notes .marks li").length === 2);

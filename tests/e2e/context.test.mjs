@@ -28,9 +28,9 @@ test("goal, decisions and pins stand in every window until they are removed", SL
   await say(page, "/pin Answer in Portuguese");
   await until(page, () => document.querySelectorAll(".notes .marks li").length === 2);
   await click(page, "#edit-goal");
-  await page.waitForSelector("dialog[open] #milestone");
-  await page.type("#milestone", "Design the form");
-  await click(page, "#add-milestone");
+  await page.waitForSelector("dialog[open] #goal-line");
+  await page.type("#goal-line", "Design the form");
+  await click(page, "#add-goal-line");
   await until(page, () => document.querySelector("dialog .marks li")?.textContent.includes("Design the form"));
   await click(page, "dialog .marks li button:first-child");
   await until(page, () => document.querySelector("dialog .marks li button").getAttribute("aria-label").startsWith("In progress"));
@@ -48,6 +48,46 @@ test("goal, decisions and pins stand in every window until they are removed", SL
   await until(page, () => !document.querySelector(".notes").textContent.includes("Portuguese"));
   assert.ok(!(await windowText(page)).includes("Portuguese"));
   assert.equal(world.chats().length, 1, "commands were not sent");
+  await world.end();
+});
+
+/// G1: a goal has a priority and a status, and its decisions have reasons; next steps, obstacles and files stand with it, in every window.
+test("a goal has a priority, can rest, and lists decisions with reasons, next steps, obstacles and files", SLOW, async () => {
+  const world = await begin({ script: { replies: ["Noted."] } });
+  const { page } = world;
+  await ready(page);
+  await say(page, "/goal Ship the login page");
+  await until(page, () => document.querySelector(".notes .goal")?.textContent === "Ship the login page");
+  await click(page, "#edit-goal");
+  await page.waitForSelector("dialog[open] #goal-line");
+  const add = async (kind, words, beside = {}) => {
+    await page.select("#goal-kind", kind);
+    await page.type("#goal-line", words);
+    if (beside.reason) await (await page.waitForSelector("#goal-reason")).type(beside.reason);
+    if (beside.action) await (await page.waitForSelector("#goal-action")).select(beside.action);
+    await click(page, "#add-goal-line");
+    await until(page, (words) => [...document.querySelectorAll("dialog .marks li")].some((line) => line.textContent.includes(words)), words);
+  };
+  await add("decision", "Sessions live in cookies", { reason: "no script reads them" });
+  await add("next", "Ask Ines for the logo");
+  await add("blocker", "The mail server is down");
+  await add("file", "src/login.rs", { action: "modified" });
+  await add("milestone", "Design the form");
+  await page.select("#goal-priority", "high");
+  await page.select("#goal-status", "paused");
+  await click(page, "dialog [type=submit]");
+  await until(page, () => !document.querySelector("dialog") && /Ship the login page · paused · high priority/.test(document.querySelector(".notes .goal").textContent));
+  await say(page, "Go");
+  await messages(page, 2);
+  const sent = world.chats().at(-1).messages[0].content;
+  for (const words of ["Goal (high priority, paused): Ship the login page", "Sessions live in cookies (reason: no script reads them)", "Ask Ines for the logo", "The mail server is down", "modified src/login.rs", "Design the form"]) assert.ok(sent.includes(words), words + sent);
+  await page.reload();
+  await until(page, () => /Ship the login page · paused · high priority/.test(document.querySelector(".notes .goal")?.textContent) && document.querySelectorAll(".notes .marks li").length === 5);
+  await click(page, "#edit-goal");
+  await page.waitForSelector("dialog[open] #goal-status");
+  await page.select("#goal-status", "completed");
+  await click(page, "dialog [type=submit]");
+  await until(page, () => /reached/.test(document.querySelector(".notes .goal").textContent));
   await world.end();
 });
 

@@ -53,21 +53,21 @@ pub use library::found_line;
 pub use model::{for_model, mode, sampling};
 pub use page::{drop_toast, go, look, note};
 pub(crate) use parts::{
-    add_milestone, add_place, ask_lift, asked, attach, bring, bring_back, bring_results_back, card,
-    check_integrity, choose_model, choose_policy, choose_reserve, choose_server, choose_window,
-    compact, compact_at, compare, confirm_demand, connect, context_screen, continue_reply, copy,
-    copy_window, count_with, cover, decide_proposal, delete, delete_snapshot, desk, dialog,
-    drop_place, duplicate, edit_layer, edit_place, erase, export_all, export_session,
-    export_settings, flip, forget_quote, german, guest, host_transport, hosted_store, import,
-    incoming, keep_key, keep_part, learn_german, library_screen, lift, load_log, log_screen,
-    look_through_trash, losses, measure_sessions, measure_storage, memory_store, notes_inside,
-    obey, offline, open_at, open_damaged, open_sample, persist, pin, pin_session, policy_for_model,
-    preview, preview_new, purge, reach_goal, read_layer, reader, regenerate, remove_goal_item,
-    remove_profile, rename, replay, replay_screen, resend, restore, retry, rewrite_layer,
-    roll_over, save_log, save_profile, save_request, save_system, save_what_is_left, search,
-    set_goal, set_key, set_system, settings_screen, skip_wait, small_store, snapshot, spare,
-    survey, take_back, take_over, talk, told, try_model, try_policy, turn_goal_item, undo, unpin,
-    use_place, use_profile, use_server, wire, with_layer, write,
+    add_goal_line, add_place, anchor, ask_lift, asked, attach, bring, bring_back,
+    bring_results_back, card, check_integrity, choose_model, choose_policy, choose_reserve,
+    choose_server, choose_window, compact, compact_at, compare, confirm_demand, connect,
+    context_screen, continue_reply, copy, copy_window, count_with, cover, decide_proposal, delete,
+    delete_snapshot, desk, dialog, drop_place, duplicate, edit_layer, edit_place, erase,
+    export_all, export_session, export_settings, flip, forget_quote, german, guest, host_transport,
+    hosted_store, import, incoming, keep_key, keep_part, learn_german, library_screen, lift,
+    load_log, log_screen, look_through_trash, losses, mark_end, measure_sessions, measure_storage,
+    memory_store, notes_inside, obey, offline, open_at, open_damaged, open_sample, persist, pin,
+    pin_session, policy_for_model, preview, preview_new, purge, read_layer, reader, regenerate,
+    remove_goal_item, remove_profile, rename, replay, replay_screen, resend, restore, retry,
+    rewrite_layer, roll_over, save_log, save_profile, save_request, save_system, save_what_is_left,
+    search, set_goal, set_key, set_system, settings_screen, skip_wait, small_store, snapshot,
+    spare, survey, take_back, take_over, talk, told, try_model, try_policy, turn_goal_item, undo,
+    unpin, use_place, use_profile, use_server, wire, with_layer, write,
 };
 pub use records::look_back;
 pub use sessions::{new_session, open, show_message};

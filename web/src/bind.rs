@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use palimpsest_core::budget::{Budget as Report, Segment as Stretch, SegmentKind};
 use palimpsest_core::context::{Cause, Recalled};
-use palimpsest_core::goal::{Goal, GoalStatus, MilestoneState};
+use palimpsest_core::goal::{Goal, MilestoneState};
 use palimpsest_core::layer::{Author, Layer, Level};
 use palimpsest_core::marker::{Change, Proposal};
 use palimpsest_core::message::{Part, Role, Seq};
@@ -494,7 +494,11 @@ pub fn goal(goal: &Goal, tokens: u32) -> GoalView {
         add(m.id, &m.text, kind);
     }
     for d in &goal.decisions {
-        add(d.id, &d.text, GoalKind::Decision { locked: d.locked });
+        let text = match d.rationale.as_str() {
+            "" => d.text.clone(),
+            reason => format!("{} ({reason})", d.text),
+        };
+        add(d.id, &text, GoalKind::Decision { locked: d.locked });
     }
     for a in &goal.artifacts {
         add(
@@ -511,7 +515,8 @@ pub fn goal(goal: &Goal, tokens: u32) -> GoalView {
     }
     GoalView {
         text: goal.description.clone(),
-        reached: goal.status == GoalStatus::Completed,
+        priority: goal.priority,
+        status: goal.status,
         items,
         tokens,
     }

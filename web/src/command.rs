@@ -47,7 +47,7 @@ pub enum Command {
     Model(String),
     /// Rename the session.
     Title(String),
-    /// Save the session as a file: Markdown, or JSON.
+    /// Save the session as a file.
     Export(Format),
     /// Do not wait for the summary model.
     Skip,
@@ -73,7 +73,10 @@ pub const NAMES: [(&str, T); 18] = [
     ("/pin words", T::HelpPin),
     ("/model name", T::HelpModel),
     ("/title words", T::HelpTitle),
-    ("/export md | json | log | request | system", T::HelpExport),
+    (
+        "/export md | jsonl | json | session | log | request | system",
+        T::HelpExport,
+    ),
     ("/skip", T::HelpSkip),
     ("/rollover", T::HelpRollover),
     ("/help", T::HelpHelp),
@@ -119,6 +122,8 @@ pub fn read(text: &str) -> Input {
         "title" | "rename" => Input::Command(Command::Title(argument)),
         "export" => Input::Command(Command::Export(match argument.as_str() {
             "json" => Format::Json,
+            "jsonl" => Format::Lines,
+            "session" => Format::Session,
             "log" => Format::Log,
             "request" => Format::Request,
             "system" => Format::System,
@@ -177,6 +182,10 @@ mod tests {
         check(
             "/export request",
             Input::Command(Command::Export(Format::Request)),
+        );
+        check(
+            "/export jsonl",
+            Input::Command(Command::Export(Format::Lines)),
         );
         check("/log", Input::Command(Command::Log));
         check("/replay", Input::Command(Command::Replay));

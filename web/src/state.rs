@@ -145,6 +145,8 @@ pub struct AppState {
     pub replayed: Signal<Option<Replayed>>,
     /// Its watermark, if there is one or its policy sets some.
     pub mark: Signal<Option<MarkReport>>,
+    /// The messages that stay whole before it, by their numbers.
+    pub anchors: Signal<Vec<u32>>,
     /// The lens of the context screen.
     pub lens: Signal<Lens>,
     /// The part of the settings that is shown.
@@ -220,6 +222,7 @@ impl AppState {
             figures: Signal::default(),
             replayed: Signal::default(),
             mark: Signal::default(),
+            anchors: Signal::default(),
             lens: Signal::new(Lens::Overlay),
             tab: Signal::new(Tab::Connection),
             profiles: Signal::default(),
@@ -395,6 +398,8 @@ pub enum Dialog {
     Model,
     /// The goal.
     Goal,
+    /// The open session as a file: in which form.
+    Save,
     /// A line to keep word for word.
     Pin,
     /// Sentences of a message to keep word for word.

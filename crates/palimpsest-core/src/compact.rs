@@ -681,7 +681,8 @@ fn mark(context: &mut Context) -> bool {
     if !policy.acts_on_marks() {
         return false;
     }
-    let Some(at) = watermark::last_call(context, &policy.marks.tools) else {
+    let Some(at) = watermark::last_call(context, &policy.marks.tools, context.view().watermark)
+    else {
         return false;
     };
     let mut view = context.view().clone();

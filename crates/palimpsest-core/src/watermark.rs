@@ -96,35 +96,27 @@ pub fn settle(context: &Context, view: &mut View) -> Settled {
     }
 }
 
-/// Returns the last call of a marking tool after the watermark, for a list of messages that no session attended.
-pub fn last_call(context: &Context, pattern: &str) -> Option<Seq> {
-    let found = context
-        .entries
-        .iter()
-        .rev()
-        .map(|e| e.message.as_ref())
-        .take_while(|m| context.view.watermark.is_none_or(|w| m.seq > w))
-        .find(|m| marks(m, pattern))?;
-    Some(found.seq)
+/// Returns the last call of a marking tool after the watermark.
+pub fn last_call(context: &Context, pattern: &str, watermark: Option<Seq>) -> Option<Seq> {
+    let mut later = after(context, watermark).rev();
+    Some(later.find(|m| marks(m, pattern))?.seq)
 }
 
 /// The first message after `watermark` that calls one of the tools.
 fn call_after(context: &Context, pattern: &str, watermark: Option<Seq>) -> Option<Seq> {
+    let mut later = after(context, watermark);
+    Some(later.find(|m| marks(m, pattern))?.seq)
+}
+
+/// The messages after a watermark.
+fn after(context: &Context, watermark: Option<Seq>) -> impl DoubleEndedIterator<Item = &Message> {
     let from = watermark.map_or(0, |w| {
-        context.entries.partition_point(|e| e.message.seq <= w)
+        // A mark at the end of the history has the number of the next message, so that message is after it.
+        let is_end = is_end_mark(context, w);
+        let before = |seq: Seq| if is_end { seq < w } else { seq <= w };
+        context.entries.partition_point(|e| before(e.message.seq))
     });
-    // A mark at the end of the history has the number of the next message, so that message is after it.
-    let from = match watermark {
-        Some(w) if is_end_mark(context, w) => {
-            context.entries.partition_point(|e| e.message.seq < w)
-        }
-        _ => from,
-    };
-    context.entries[from..]
-        .iter()
-        .map(|e| e.message.as_ref())
-        .find(|m| marks(m, pattern))
-        .map(|m| m.seq)
+    context.entries[from..].iter().map(|e| e.message.as_ref())
 }
 
 /// Returns `true` if the mark was set at the end of the history and not at a tool call.
@@ -198,9 +190,15 @@ pub fn release(view: &mut View, message: Seq) {
     view.anchors.remove(&message);
 }
 
-/// The policy's automatic mark (W4): by length, or where a task begins.
+/// The policy's automatic mark (W4): at the last call of a marking tool, by length, or where a task begins.
 fn automatic(context: &Context, view: &View) -> Option<(Seq, MarkReason)> {
-    let marks = &context.setup.policy.marks;
+    let policy = &context.setup.policy;
+    let marks = &policy.marks;
+    if policy.acts_on_marks()
+        && let Some(seq) = last_call(context, &marks.tools, view.watermark)
+    {
+        return Some((seq, MarkReason::Asked));
+    }
     let from = view.watermark.map_or(0, |w| {
         context.entries.partition_point(|e| e.message.seq < w)
     });

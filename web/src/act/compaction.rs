@@ -196,6 +196,13 @@ pub(super) async fn tend(back: &Rc<Back>, session: &Session) {
         {
             show_all(back).await;
         }
+        let (idle, back, id) = (session.idle(), Rc::clone(back), session.id().to_owned());
+        spawn_local(async move {
+            let stays = idle.await.then(|| back.writer()).flatten();
+            if let Some(session) = stays.filter(|s| s.id() == id) {
+                tended(back, session);
+            }
+        });
         return;
     }
     let options = CompactOptions {

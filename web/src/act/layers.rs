@@ -43,6 +43,35 @@ pub(super) fn edit_layer(id: u32, text: String) {
     });
 }
 
+/// Keeps messages whole before the watermark, or no longer. Both places are included.
+pub(super) fn anchor(from: u32, to: u32, on: bool) {
+    with_writer(move |back, session| async move {
+        for seq in from.saturating_sub(1)..to {
+            let done = if on {
+                session.anchor(seq).await
+            } else {
+                session.release(seq).await
+            };
+            if let Err(error) = done {
+                failed(&back, &error);
+                break;
+            }
+        }
+        show_all(&back).await;
+    });
+}
+
+/// Sets the watermark at the present end of the conversation.
+pub(super) fn mark_end() {
+    with_writer(|back, session| async move {
+        match session.mark_end().await {
+            Ok(()) => back.state.say(t(T::MarkSet)),
+            Err(error) => failed(&back, &error),
+        }
+        show_all(&back).await;
+    });
+}
+
 /// Has tool results sent whole again, of which the model was sent a reference. Those before one that does not fit come back.
 pub(super) fn bring_results_back(places: Vec<u32>) {
     with_writer(move |back, session| async move {

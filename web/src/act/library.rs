@@ -8,7 +8,8 @@ use std::rc::Rc;
 use futures_util::future::join_all;
 use js_sys::JsString;
 
-use palimpsest_engine::{Archive, Session};
+use palimpsest_engine::Session;
+use palimpsest_engine::transfer::Format::{JsonLines, Markdown, SessionJson};
 use palimpsest_text::json::value_of;
 use serde_json::Value;
 
@@ -175,12 +176,7 @@ async fn copy_of(back: &Rc<Back>, id: &str) -> Result<Session, String> {
 pub(super) fn export_session(format: Format) {
     with_engine(move |back| async move {
         if let Some(session) = back.session() {
-            // A session that is not wholly readable is still saved, without the archive.
-            let archive = match format {
-                Format::Json => back.engine.archive(session.id()).await.ok(),
-                _ => None,
-            };
-            save_session(&session, format, archive);
+            save_as(&back, &session, format).await;
         }
     });
 }
@@ -190,38 +186,49 @@ pub(super) fn save_what_is_left(id: String) {
     with_engine(|back| async move {
         match back.engine.follow(&id).await {
             Ok(session) => {
-                let archive = back.engine.archive(&id).await.ok();
-                save_session(&session, Format::Json, archive);
+                save_as(&back, &session, Format::Json).await;
             }
             Err(error) => failed(&back, &error),
         }
     });
 }
 
-fn save_session(session: &Session, format: Format, archive: Option<Archive>) {
+async fn save_as(back: &Rc<Back>, session: &Session, format: Format) {
     let title = session.head().title;
     let name = if title.is_empty() {
         "session"
     } else {
         title.as_str()
     };
-    let done = match format {
+    let (ending, media, written) = match format {
         Format::Log => return super::save_log(),
         Format::Request => return super::save_request(),
         Format::System => return super::save_system(),
-        Format::Json => page::save(
-            &format!("{name}.json"),
-            "application/json",
-            &format!("{:#}", export::json(session, archive.as_ref())),
+        Format::Json => {
+            // A session that is not wholly readable is still saved, without the archive.
+            let archive = back.engine.archive(session.id()).await.ok();
+            let value = export::json(session, archive.as_ref());
+            ("json", "application/json", Ok(format!("{value:#}")))
+        }
+        Format::Markdown => ("md", "text/markdown", session.export(Markdown).await),
+        Format::Lines => (
+            "jsonl",
+            "application/jsonl",
+            session.export(JsonLines).await,
         ),
-        Format::Markdown => page::save(
-            &format!("{name}.md"),
-            "text/markdown",
-            &export::markdown(session),
+        Format::Session => (
+            "session.json",
+            "application/json",
+            session.export(SessionJson).await,
         ),
     };
-    if done.is_none() {
-        note(t(T::SaveFailed).to_owned(), true);
+    match written {
+        Ok(text) => {
+            if page::save(&format!("{name}.{ending}"), media, &text).is_none() {
+                note(t(T::SaveFailed).to_owned(), true);
+            }
+        }
+        Err(error) => failed(back, &error),
     }
 }
 

@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use leptos::prelude::AnyView;
 use palimpsest_browser::{HostTransport, Transport};
+use palimpsest_core::goal::{GoalStatus, Priority};
 use palimpsest_core::mode::Mode;
 use palimpsest_engine::event::Event;
 use palimpsest_engine::ports::{LocalFuture, Store};
@@ -28,7 +29,7 @@ use crate::text::{self, learn};
 use crate::view::hit::Place;
 use crate::view::layer::Writer;
 use crate::view::model::Connection;
-use crate::view::record::GoalKind;
+use crate::view::record::{GoalKind, NewLine};
 use crate::{embed, host, tokenizer, ui};
 
 part! {
@@ -227,16 +228,14 @@ part! {
         fn save_what_is_left(id: String) = library::save_what_is_left;
         /// Takes back what a toast told of.
         fn take_back(id: u32, undo: Undo) = sessions::take_back;
-        /// Sets what is to be reached; nothing takes the goal away.
-        fn set_goal(text: String) = records::set_goal;
-        /// Adds a milestone.
-        fn add_milestone(text: String) = records::add_milestone;
+        /// Sets what is to be reached, with its priority and its status where they are given. Without words the goal goes.
+        fn set_goal(text: String, rest: Option<(Priority, GoalStatus)>) = records::set_goal;
+        /// Adds a line to the goal.
+        fn add_goal_line(text: String, line: NewLine) = records::add_goal_line;
         /// Moves a line of the goal on: a milestone from open to begun to done and back, a decision's lock.
         fn turn_goal_item(id: u32, kind: GoalKind) = records::turn_goal_item;
         /// Takes a line out of the goal.
         fn remove_goal_item(id: u32) = records::remove_goal_item;
-        /// The goal is reached, or not yet.
-        fn reach_goal(reached: bool) = records::reach_goal;
         /// Keeps lines word for word; as decisions if `decided`.
         fn pin(texts: Vec<String>, decided: bool) = records::pin;
         /// Takes a line out of the records. It stays in what was said.
@@ -264,6 +263,10 @@ part! {
         fn ask_lift(number: u32) = records::ask_lift;
         /// Has tool results sent whole again, of which the model was sent a reference.
         fn bring_results_back(places: Vec<u32>) = layers::bring_results_back;
+        /// Keeps messages whole before the watermark, or no longer.
+        fn anchor(from: u32, to: u32, on: bool) = layers::anchor;
+        /// Sets the watermark at the present end of the conversation.
+        fn mark_end() = layers::mark_end;
         /// Puts a person's words in place of a layer's text.
         fn edit_layer(id: u32, text: String) = layers::edit_layer;
         /// Opens a dialog about the layer that people see under that number.

@@ -1,6 +1,8 @@
 //! Goal, pins, snapshots, quotes and layers.
 
-use palimpsest_core::goal::{Goal, GoalEdit, GoalLimits, GoalStatus, MilestoneState};
+use palimpsest_core::goal::{
+    DecisionKind, Goal, GoalEdit, GoalLimits, GoalStatus, MilestoneState, Priority,
+};
 use palimpsest_core::marker::Change;
 use palimpsest_core::message::Message;
 use palimpsest_core::record::{PendingProposal, PinKind};
@@ -13,7 +15,7 @@ use super::{Back, failed, list, note, show_all, show_head, toast, with_engine, w
 use crate::bind;
 use crate::state::{AppState, Dialog, Undo};
 use crate::text::{T, fill, number, t};
-use crate::view::record::{GoalKind, PreviewView, Takes};
+use crate::view::record::{GoalKind, NewLine, PreviewView, Takes};
 
 use std::rc::Rc;
 
@@ -60,9 +62,9 @@ pub(super) fn show(back: &Back) {
         .change(bind::quotes(context.view().recalled.as_ref()));
 }
 
-/// Sets the description of the goal. A user cannot remove the goal.
-pub(super) fn set_goal(text: String) {
-    with_writer(|back, session| async move {
+/// Sets what the goal says, with its priority and its status where they are given. Without words the goal goes.
+pub(super) fn set_goal(text: String, rest: Option<(Priority, GoalStatus)>) {
+    with_writer(move |back, session| async move {
         let text = text.trim();
         let (limits, counter) = (GoalLimits::default(), Estimator::default());
         let goal = if text.is_empty() {
@@ -70,10 +72,21 @@ pub(super) fn set_goal(text: String) {
         } else {
             match session.records().goal {
                 Some(goal) => {
-                    let edit = GoalEdit::Describe {
+                    let describe = GoalEdit::Describe {
                         text: text.to_owned(),
                     };
-                    goal.apply(edit, limits, &counter).map(Some)
+                    let at = back.world.clock.now();
+                    let rest = rest.into_iter().flat_map(|(priority, status)| {
+                        let status =
+                            (status != goal.status).then_some(GoalEdit::SetStatus { status, at });
+                        [Some(GoalEdit::Prioritise { priority }), status]
+                    });
+                    let mut edits = std::iter::once(describe).chain(rest.flatten());
+                    edits
+                        .try_fold(goal.clone(), |goal, edit| {
+                            goal.apply(edit, limits, &counter)
+                        })
+                        .map(Some)
                 }
                 None => Goal::new(text, back.world.clock.now(), limits, &counter).map(Some),
             }
@@ -109,12 +122,27 @@ fn edit_goal(edit: impl FnOnce(f64) -> GoalEdit + 'static) {
     });
 }
 
-/// Adds a milestone.
-pub(super) fn add_milestone(text: String) {
-    edit_goal(move |at| GoalEdit::AddMilestone {
-        text,
-        state: MilestoneState::Pending,
-        at,
+/// Adds a line to the goal.
+pub(super) fn add_goal_line(text: String, line: NewLine) {
+    edit_goal(move |at| match line {
+        NewLine::Milestone => GoalEdit::AddMilestone {
+            text,
+            state: MilestoneState::Pending,
+            at,
+        },
+        NewLine::Decision { reason } => GoalEdit::AddDecision {
+            text,
+            rationale: reason,
+            kind: DecisionKind::default(),
+            locked: false,
+        },
+        NewLine::Next => GoalEdit::AddNextStep { text },
+        NewLine::Blocker => GoalEdit::AddBlocker { text },
+        NewLine::File(action) => GoalEdit::RecordArtifact {
+            path: text,
+            action,
+            kind: String::new(),
+        },
     });
 }
 
@@ -140,18 +168,6 @@ pub(super) fn turn_goal_item(id: u32, kind: GoalKind) {
 /// Takes a line out of the goal.
 pub(super) fn remove_goal_item(id: u32) {
     edit_goal(move |_| GoalEdit::Remove { id });
-}
-
-/// The goal is reached, or not yet.
-pub(super) fn reach_goal(reached: bool) {
-    edit_goal(move |at| GoalEdit::SetStatus {
-        status: if reached {
-            GoalStatus::Completed
-        } else {
-            GoalStatus::Active
-        },
-        at,
-    });
 }
 
 /// Keeps a line word for word; as a decision if `decided`.

@@ -317,7 +317,7 @@ pub fn obey(text: String) {
         Command::Snapshot(name) => act::snapshot(name),
         Command::Restore => open(Dialog::Snapshots),
         Command::Goal(text) if text.is_empty() => open(Dialog::Goal),
-        Command::Goal(text) => act::set_goal(text),
+        Command::Goal(text) => act::set_goal(text, None),
         Command::Decide(text) => act::pin(vec![text], true),
         Command::Pin(text) => act::pin(vec![text], false),
         Command::Model(name) if name.is_empty() => open(Dialog::Model),

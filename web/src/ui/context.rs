@@ -12,7 +12,7 @@ use crate::el::{El, IntoChild, each, el, key_of, live_if, live_on, nothing};
 use crate::icon::icon;
 use crate::page;
 use crate::signal::Signal;
-use crate::state::{AppState, Lens};
+use crate::state::{AppState, Dialog, Lens};
 use crate::text::{T, fill, number, t};
 use crate::ui::bar::{self, age_name};
 use crate::ui::card::dropped;
@@ -60,6 +60,18 @@ pub fn context() -> AnyView {
                         .class("link")
                         .attr("href", "#replay")
                         .child(t(T::Replay)),
+                )
+                .child(
+                    el("button")
+                        .class("link")
+                        .attr("type", "button")
+                        .attr("id", "save-as")
+                        .child(t(T::SaveAs))
+                        .click(move || {
+                            if state.open.with_untracked(Option::is_some) {
+                                state.dialog.set(Some(Dialog::Save));
+                            }
+                        }),
                 ),
         )
         .live_on(
@@ -126,7 +138,41 @@ fn mark(mark: &MarkReport) -> AnyView {
         .class("sub")
         .attr("id", "watermark")
         .child(lines.join(" "))
+        .child(" ")
+        .child(
+            el("button")
+                .class("link")
+                .attr("type", "button")
+                .attr("id", "mark-end")
+                .child(t(T::MarkHere))
+                .click(act::mark_end),
+        )
         .view()
+}
+
+/// Where there is a watermark: keeps a message whole before it, or no longer.
+fn anchor(state: AppState, message: &Arc<Message>) -> AnyView {
+    let (from, to) = (message.seq, message.last);
+    live_if(
+        move || state.mark.with(Option::is_some),
+        move || {
+            let on = move || state.anchors.with(|all| all.contains(&from));
+            el("button")
+                .class("link anchor")
+                .attr("type", "button")
+                .attr("aria-label", format!("{}: {from}", t(T::AnchorKeep)))
+                .attr_live("aria-pressed", move || Some(on().to_string()))
+                .text_live(move || t(if on() { T::AnchorKept } else { T::AnchorKeep }).to_owned())
+                .click(move || {
+                    act::anchor(
+                        from,
+                        to,
+                        !state.anchors.with_untracked(|all| all.contains(&from)),
+                    )
+                })
+                .view()
+        },
+    )
 }
 
 /// Every compaction in time: its two windows as bars on one scale, and the layers as bands whose height is
@@ -378,7 +424,8 @@ fn said(message: &Arc<Message>, layer: Option<&LayerView>) -> El {
                 .child(" ")
                 .child(el("b").child(message.seq.to_string())),
         )
-        .child(el("i").child(mark));
+        .child(el("i").child(mark))
+        .child(anchor(AppState::here(), message));
     el("article")
         .class(if covered.is_some() {
             "said ghost"

@@ -1,7 +1,9 @@
 //! The dialogs, on the native element.
 
+mod goal;
 mod layers;
 mod pin;
+mod save;
 
 use std::rc::Rc;
 
@@ -43,7 +45,8 @@ pub fn dialog(dialog: Dialog) -> AnyView {
         Dialog::Cover { place } => layers::cover(state, place),
         Dialog::Window => window_size(state),
         Dialog::Model => model(state),
-        Dialog::Goal => goal(state),
+        Dialog::Goal => goal::goal(state),
+        Dialog::Save => save::save(state),
         Dialog::Pin => pin::typed(state),
         Dialog::PinSentences { place, text } => pin::sentences_of(state, place, text),
         Dialog::Edit { place, text } => edit(state, place, text),
@@ -488,75 +491,6 @@ fn then_close(state: AppState, text: T, solid: bool, mut then: impl FnMut() + 's
             state.dialog.set(None);
             then();
         })
-}
-
-/// The goal: what is to be reached, and the steps on the way.
-fn goal(state: AppState) -> AnyView {
-    let text = state
-        .goal
-        .with_untracked(|g| g.as_ref().map(|g| g.text.clone()))
-        .unwrap_or_default();
-    let there = !text.is_empty();
-    let body = form(move || {
-        act::set_goal(page::value("#goal-text"));
-        state.dialog.set(None);
-    })
-    .child(area(T::GoalHelp, "goal-text", "3", text));
-    let items = there.then(|| {
-        el("div")
-            .child(el("h3").child(t(T::GoalItems)))
-            .live_on(
-                move || {
-                    state
-                        .goal
-                        .with(|g| g.as_ref().is_none_or(|g| g.items.is_empty()))
-                },
-                move |none| {
-                    if *none {
-                        return el("p").class("sub").child(t(T::GoalNoItems)).view();
-                    }
-                    crate::ui::notes::goal_items(state).view()
-                },
-            )
-            .child(
-                el("p")
-                    .class("acts")
-                    .child(
-                        el("input")
-                            .attr("type", "text")
-                            .attr("id", "milestone")
-                            .attr("dir", "auto")
-                            .attr("aria-label", t(T::Milestone))
-                            .attr("placeholder", t(T::Milestone)),
-                    )
-                    .child(
-                        el("button")
-                            .class("btn")
-                            .attr("type", "button")
-                            .attr("id", "add-milestone")
-                            .child(t(T::Add))
-                            .click(|| {
-                                let text = page::value("#milestone");
-                                if !text.trim().is_empty() {
-                                    act::add_milestone(text);
-                                    page::set_value("#milestone", "");
-                                }
-                            }),
-                    ),
-            )
-    });
-    let reached = there.then(|| {
-        let done = state
-            .goal
-            .with_untracked(|g| g.as_ref().is_some_and(|g| g.reached));
-        let text = if done { T::GoalReopen } else { T::GoalReach };
-        then_close(state, text, false, move || act::reach_goal(!done))
-    });
-    let remove =
-        there.then(|| then_close(state, T::GoalRemove, false, || act::set_goal(String::new())));
-    let foot = el("p").class("acts").child(reached).child(remove);
-    let body = body.child(items).child(foot).child(buttons(state));
-    frame(state, t(T::Goal).to_owned(), body)
 }
 
 fn edit(state: AppState, place: u32, text: String) -> AnyView {

@@ -3,6 +3,7 @@
 use std::hash::Hash;
 
 use leptos::prelude::AnyView;
+use palimpsest_core::goal::{GoalStatus, Priority};
 
 use crate::act;
 use crate::el::{El, IntoChild, each, el, key_of, live_if, live_on, nothing};
@@ -265,27 +266,22 @@ fn goal(state: AppState) -> El {
         .child(head(T::Goal, "edit-goal", T::Edit, edit))
         .live_on(
             move || {
-                let shown = |g: &GoalView| (g.text.clone(), g.reached);
+                let shown = |g: &GoalView| (g.text.clone(), g.priority, g.status);
                 state.goal.with(|g| g.as_ref().map(shown))
             },
             move |goal| {
-                let Some((text, reached)) = goal else {
+                let Some((text, priority, status)) = goal else {
                     return el("p").class("sub").child(t(T::GoalNone)).view();
                 };
                 let words = el("p")
                     .class("goal")
                     .attr("dir", "auto")
                     .child(text.clone());
-                let words = if *reached {
-                    words.child(" ").child(
-                        el("span")
-                            .class("okc")
-                            .child(icon("check"))
-                            .child(t(T::GoalReached)),
-                    )
-                } else {
-                    words
-                };
+                let words = words.child(sign_of(*status)).child(match priority {
+                    Priority::Medium => None,
+                    Priority::High => Some(said(T::GoalIsHigh)),
+                    Priority::Low => Some(said(T::GoalIsLow)),
+                });
                 let tokens = move || state.goal.with(|g| g.as_ref().map_or(0, |g| g.tokens));
                 el("div")
                     .child(words)
@@ -298,6 +294,26 @@ fn goal(state: AppState) -> El {
                     .into_child()
             },
         )
+}
+
+/// What is to be said of a goal that is not simply worked on.
+fn sign_of(status: GoalStatus) -> Option<El> {
+    match status {
+        GoalStatus::Active => None,
+        GoalStatus::Paused => Some(said(T::GoalPaused)),
+        GoalStatus::Completed => Some(
+            el("span")
+                .class("okc")
+                .child(" ")
+                .child(icon("check"))
+                .child(t(T::GoalReached)),
+        ),
+    }
+}
+
+/// A word about the goal, behind it.
+fn said(word: T) -> El {
+    el("span").class("sub").child(format!(" · {}", t(word)))
 }
 
 /// The items of the goal, one line each.

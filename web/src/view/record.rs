@@ -1,5 +1,7 @@
 //! Goal, pins, snapshots and recalled quotes, as the page shows them.
 
+use palimpsest_core::goal::{ArtifactAction, GoalStatus, Priority};
+
 use super::budget::Budget;
 
 /// A line that stands word for word in every window.
@@ -44,8 +46,10 @@ pub struct ProposalView {
 pub struct GoalView {
     /// Its description.
     pub text: String,
-    /// It has been reached.
-    pub reached: bool,
+    /// Its priority.
+    pub priority: Priority,
+    /// It is worked on, paused or reached.
+    pub status: GoalStatus,
     /// Milestones, next steps and blockers, in that order.
     pub items: Vec<GoalItem>,
     /// Tokens of goal and pins in the window.
@@ -83,6 +87,24 @@ pub enum GoalKind {
     Next,
     /// An obstacle.
     Blocker,
+}
+
+/// A line that a person adds to a goal, beside its words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NewLine {
+    /// A milestone that is not begun.
+    Milestone,
+    /// A decision.
+    Decision {
+        /// Its reason; may be empty.
+        reason: String,
+    },
+    /// A next step.
+    Next,
+    /// An obstacle.
+    Blocker,
+    /// A file by its path, and what happened to it.
+    File(ArtifactAction),
 }
 
 /// A position to return to.

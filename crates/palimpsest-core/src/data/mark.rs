@@ -38,7 +38,8 @@ pub struct Pending {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct Marks {
-    /// A pattern for tools whose calls are marks in a list of messages that no session attended.
+    /// A pattern for tools whose calls are marks, where the policy acts on marks. Those of a session's own tools are marks
+    /// in any case.
     pub tools: String,
     /// Activating skills sets a mark, too.
     pub on_activate: bool,

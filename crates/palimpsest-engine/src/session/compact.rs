@@ -5,10 +5,11 @@ use std::rc::Rc;
 use futures_util::future::{Either, select};
 use futures_util::lock::MutexGuard;
 use futures_util::{StreamExt, pin_mut};
-use palimpsest_core::budget::Budget;
+use palimpsest_core::budget::{Budget, Occasion};
 use palimpsest_core::context::Cause;
 use palimpsest_core::message::Role;
 use palimpsest_core::mode::Mode;
+use palimpsest_core::policy::Trigger;
 use palimpsest_core::request::{
     ChatRequest, Delta, FinishReason, ModelError, Purpose as Asked, RequestMessage, RequestOptions,
     Usage,
@@ -24,7 +25,7 @@ use crate::counting::was_cut;
 use crate::error::{EngineError, refusal_sentence};
 use crate::event::Event;
 use crate::head::Head;
-use crate::ports::{Abort, LanguageModel, Signal};
+use crate::ports::{Abort, LanguageModel, LocalFuture, Signal};
 use crate::setup::setup_of;
 use crate::snapshot::Purpose;
 
@@ -232,11 +233,62 @@ impl Session {
 
     /// Returns `true` if the policy asks for a compaction and no setting or pause prevents it.
     pub fn is_due(&self) -> bool {
+        let idle_seconds = (self.idle_ms() / 1_000.0) as u32;
+        let occasion = Occasion {
+            idle_seconds,
+            ..Occasion::default()
+        };
+        self.is_due_at(&occasion)
+    }
+
+    fn is_due_at(&self, occasion: &Occasion) -> bool {
         let state = self.0.state.borrow();
-        state.context.is_due()
+        state.context.due(occasion).is_some()
             && state.head.config.compression.enabled
             && !state.context.view().paused
             && state.head.strikes < STRIKES
+    }
+
+    /// The milliseconds since the last message, by the present clock; 0 where no message has a time.
+    fn idle_ms(&self) -> f64 {
+        let last = self.0.state.borrow().head.updated;
+        if last > 0.0 {
+            (self.now() - last).max(0.0)
+        } else {
+            0.0
+        }
+    }
+
+    /// Waits until the conversation has been idle for as long as its policy says, and returns `true` if a compaction is
+    /// due then. Returns `false` at once if the policy has no such trigger or it would change nothing, and after the wait
+    /// if something was said meanwhile. The session is not kept open by it.
+    pub fn idle(&self) -> LocalFuture<'static, bool> {
+        let wait = self.until_idle();
+        let said = self.head().last_seq;
+        let here = Rc::downgrade(&self.0);
+        let timer = Rc::clone(&self.0.host.world.timer);
+        Box::pin(async move {
+            let Some(wait) = wait else { return false };
+            timer.sleep(wait).await;
+            let session = here.upgrade().map(Session);
+            session.is_some_and(|s| s.head().last_seq == said && s.is_due())
+        })
+    }
+
+    /// The milliseconds until the policy's idle trigger fires, if nothing is said.
+    fn until_idle(&self) -> Option<u32> {
+        let policy = Rc::clone(&self.0.state.borrow().context.setup().policy);
+        let seconds = policy.triggers.iter().filter_map(|trigger| match trigger {
+            Trigger::Idle { seconds } => Some(*seconds),
+            _ => None,
+        });
+        let idle_seconds = seconds.min()?;
+        let occasion = Occasion {
+            idle_seconds,
+            ..Occasion::default()
+        };
+        let left = f64::from(idle_seconds) * 1_000.0 - self.idle_ms();
+        self.is_due_at(&occasion).then_some(left.max(0.0) as u32)
     }
 
     /// The speed of the model, as measured since the session was opened.

@@ -91,6 +91,14 @@ pub(super) fn write(transfer: &Transfer) -> String {
                 fixed(layer.retention.into(), 2)
             );
         }
+        for layer in transfer.layers.iter().filter(|l| !l.summary.is_empty()) {
+            _ = writeln!(
+                out,
+                "\n### Layer {}\n\n{}",
+                layer.id,
+                escape(&layer.summary)
+            );
+        }
     }
     out
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use futures_executor::block_on;
@@ -12,7 +13,7 @@ use palimpsest_core::prompt::Skill;
 use palimpsest_core::rendition::ReducedKind;
 use palimpsest_core::request::{Delta, FinishReason};
 use palimpsest_core::watermark::MarkReason;
-use palimpsest_engine::ports::{Query, Signal, Store, Table};
+use palimpsest_engine::ports::{Clock, LocalFuture, Query, Signal, Store, Table, Timer, World};
 use palimpsest_engine::session::{
     CompactOptions, NewMessage, PromptParts, SendOptions, log_markdown,
 };
@@ -332,6 +333,97 @@ fn marks_that_cannot_be_are_warned_of() {
             (done.report.after, true)
         );
         assert!(s.context().view().pending.is_none());
+    });
+}
+
+/// W1, W4: a host's own tool whose name the policy lists sets a mark when it is called, also in a session; a policy that does
+/// not act on marks sets none.
+#[test]
+fn tools_of_the_host_mark() {
+    block_on(async {
+        for (policy, marked) in [
+            (
+                r#"{"base":"watermark","marks":{"tools":"close_*"}}"#,
+                true,
+            ),
+            (
+                r#"{"base":"balanced","marks":{"tools":"close_*"}}"#,
+                false,
+            ),
+        ] {
+            let e = engine(Rc::new(MemoryStore::new())).await;
+            let s = create(&e, policy, 32_768).await;
+            exchange(&s, 1, "bash", lines(5, 1)).await;
+            exchange(&s, 2, "close_ticket", lines(5, 2)).await;
+            exchange(&s, 3, "bash", lines(5, 3)).await;
+            let history = s.history(None, usize::MAX);
+            let calls = |words: &str| {
+                history
+                    .iter()
+                    .position(|i| i.message.words().contains(words))
+            };
+            let call = calls("Step 2, please.").unwrap() + 1;
+            let done = tend(&s).await;
+            let mark = s.budget().watermark.and_then(|w| w.boundary);
+            assert_eq!(
+                (done.is_some(), mark),
+                (marked, marked.then_some(call as Seq)),
+                "{policy}"
+            );
+            // a mark is set once, whether or not the conversation goes on
+            exchange(&s, 4, "bash", lines(5, 4)).await;
+            assert_eq!(tend(&s).await, None, "{policy}");
+        }
+    });
+}
+
+/// A clock that a test moves on, whose pauses take no time and move it.
+struct Moved(Rc<Cell<f64>>);
+
+impl Clock for Moved {
+    fn now(&self) -> f64 {
+        self.0.get()
+    }
+}
+
+impl Timer for Moved {
+    fn sleep(&self, ms: u32) -> LocalFuture<'static, ()> {
+        let time = Rc::clone(&self.0);
+        Box::pin(async move { time.set(time.get() + f64::from(ms)) })
+    }
+}
+
+/// B4: a conversation that rests for as long as its policy says is compacted, if that changes anything.
+#[test]
+fn an_idle_conversation_is_compacted() {
+    block_on(async {
+        let time = Rc::new(Cell::new(1_700_000_000_000.0));
+        let moved = Rc::new(Moved(Rc::clone(&time)));
+        let world = World {
+            clock: moved.clone(),
+            timer: moved,
+            ..world()
+        };
+        let store = Rc::new(MemoryStore::new());
+        let engine = Engine::start(store, world, Rc::new(Estimator::default()))
+            .await
+            .unwrap();
+        let policy = r#"{"base":"balanced","triggers":[{"on":"idle","seconds":60}]}"#;
+        let s = create(&engine, policy, 8_192).await;
+        exchange(&s, 1, "bash", lines(5, 1)).await;
+        assert!(!s.idle().await, "there is nothing to gain");
+        for n in 2..40 {
+            exchange(&s, n, "bash", lines(5, n)).await;
+        }
+        assert!(s.budget().used.tokens > s.budget().target && !s.is_due());
+        let before = time.get();
+        let said = s.idle();
+        exchange(&s, 40, "bash", lines(5, 40)).await;
+        assert!(!said.await, "something was said meanwhile");
+        assert!(s.idle().await);
+        assert!(time.get() - before >= 60_000.0);
+        assert!(tend(&s).await.is_some());
+        assert!(!s.idle().await, "it is done");
     });
 }
 

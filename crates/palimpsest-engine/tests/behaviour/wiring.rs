@@ -21,7 +21,8 @@ use palimpsest_core::request::{ChatRequest, Delta, FinishReason, ModelError, Pur
 use palimpsest_core::run::Stage;
 use palimpsest_engine::ports::{Clock, LocalFuture, Signal, Store, World};
 use palimpsest_engine::session::{
-    CompactOptions, Compacted, IfOver, NewMessage, PromptParts, SendEvent, SendOptions, ToolHandler,
+    CompactOptions, Compacted, IfOver, NewMessage, PromptParts, SendEvent, SendOptions, Summariser,
+    ToolHandler,
 };
 use palimpsest_engine::testing::fault::{Fault, FaultStore};
 use palimpsest_engine::testing::model::{Answer, ScriptedModel};
@@ -530,6 +531,47 @@ fn a_wait_can_be_skipped() {
             palimpsest_core::layer::Author::Extractive
         );
         assert_eq!(s.budget().over, 0);
+    });
+}
+
+/// P7: the summary that a message waits for is by whom the message says: the model that answers, another one, or none.
+#[test]
+fn the_summariser_of_a_wait_is_chosen() {
+    block_on(async {
+        let other = ScriptedModel::new([], |_| Answer::text(SUMMARY));
+        for (summariser, asked, asked_other, name) in [
+            (Summariser::Same, 1, 0, None),
+            (Summariser::BuiltIn, 0, 0, None),
+            (
+                Summariser::Named(Rc::new(other.clone()), "writer:8b".into()),
+                0,
+                1,
+                Some("writer:8b"),
+            ),
+        ] {
+            let (_, _, s) = session(4096).await;
+            talk(&s, 90).await;
+            let model = ScriptedModel::new([Answer::text("Here.")], |_| Answer::text(SUMMARY));
+            let how = SendOptions {
+                summariser,
+                ..options(&model)
+            };
+            s.send(NewMessage::user("And?"), &how, Signal::never(), &silent)
+                .await
+                .unwrap();
+            let summaries = |model: &ScriptedModel| {
+                let asked = model.asked();
+                asked
+                    .iter()
+                    .filter(|r| r.purpose == Purpose::Summary)
+                    .count()
+                    .min(1)
+            };
+            assert_eq!((summaries(&model), summaries(&other)), (asked, asked_other));
+            let named = other.asked().first().map(|r| r.model.clone());
+            assert_eq!(named.as_deref(), name);
+            assert_eq!(s.layers().len(), 1);
+        }
     });
 }
 
