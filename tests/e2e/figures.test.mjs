@@ -161,6 +161,46 @@ test("a policy goes with its model, and the inspector shows the watermark", SLOW
   await world.end();
 });
 
+/// W4: the watermark is set by hand, and a message that is kept whole stays before it with its tool's answer.
+test("the watermark is set by hand, and a message is kept whole before it", SLOW, async () => {
+  const world = await begin({ settings: { window: 8192, policy: "watermark", automatic: false } });
+  const { page } = world;
+  await ready(page);
+  const step = (n) => [
+    { role: "user", content: `Read table ${n}.` },
+    { role: "assistant", content: "", tool_calls: [{ id: `c${n}`, type: "function", function: { name: "read", arguments: "{}" } }] },
+    { role: "tool", tool_call_id: `c${n}`, content: `row of table ${n} `.repeat(60) },
+    { role: "assistant", content: `Table ${n} is read.` },
+  ];
+  await importFile(page, transcript([1, 2, 3].flatMap(step), "Tables"));
+  await until(page, () => document.querySelector("#h-chat").textContent === "Tables" && document.querySelector(".thread .msg"));
+  await page.evaluate(() => (location.hash = "context"));
+  assert.match(await text(page, "#watermark"), /^No watermark yet\./);
+  const keep = "[aria-label='Keep whole: 2']";
+  await click(page, keep);
+  await until(page, (keep) => document.querySelector(keep)?.getAttribute("aria-pressed") === "true" && /Kept whole/.test(document.querySelector(keep).textContent), keep);
+  await click(page, "#mark-end");
+  await until(page, () => /Watermark before message 13/.test(document.querySelector("#watermark").textContent));
+  await page.evaluate(() => (location.hash = "chat"));
+  await click(page, "#compact");
+  await until(page, () => document.querySelectorAll(".msg header .in").length > 0);
+  const sent = async () => {
+    await page.evaluate(() => (location.hash = "context"));
+    await click(page, ".lens [data-lens=sees]");
+    return text(page, "#s-context .page");
+  };
+  const window = await sent();
+  assert.match(window, /row of table 1/);
+  assert.doesNotMatch(window, /row of table 2/);
+  // it is released again, also after a reload
+  await page.reload();
+  await until(page, () => document.querySelector("#watermark"));
+  await click(page, ".lens [data-lens=overlay]");
+  await click(page, `${keep}[aria-pressed=true]`);
+  await until(page, (keep) => document.querySelector(keep)?.getAttribute("aria-pressed") === "false", keep);
+  await world.end();
+});
+
 /// E4, P10: the policy is edited as a form with what it would do now beside it; a mistake is told at its field and kept
 /// nowhere; what is used holds, survives a reload, and does what the preview said; one click goes back to the preset.
 for (const engine of ENGINES) test(`the policy is edited with a live preview (${engine})`, SLOW, async () => {

@@ -7,6 +7,7 @@
 // requests to other origins. A journey ends with `world.end()`, which asserts that there were none.
 
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import fs from "node:fs";
 import http from "node:http";
 import os from "node:os";
@@ -36,7 +37,8 @@ export const policy = (folder = app) => `${fs.readFileSync(path.join(folder, "in
  * Serves the app on a free port of this machine. `site.folder` may be exchanged for another build, and `site.delay` is how
  * long each file takes, in milliseconds. `plain`: as any static host does it, without a header of ours.
  */
-export async function serve({ folder = app, plain = false } = {}) {
+export async function serve({ folder = app, plain = false, asServed = false } = {}) {
+  if (asServed) return servedByXtask();
   const site = { folder, delay: 0 };
   const server = http.createServer(async (request, response) => {
     const { folder } = site;
@@ -65,6 +67,21 @@ export async function serve({ folder = app, plain = false } = {}) {
 }
 
 /** The browsers that the main journeys run in; the others run in the first. */
+/** The app as `cargo xtask serve` serves it, with its headers and the files of models that are set up. */
+async function servedByXtask() {
+  const child = spawn("cargo", ["xtask", "serve", "--as-built", "--port", "0"], { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
+  const url = await new Promise((resolve, reject) => {
+    let said = "";
+    child.stdout.on("data", (data) => {
+      said += data;
+      const there = said.match(/^(http:\/\/localhost:\d+)$/m);
+      if (there) resolve(there[1]);
+    });
+    child.once("exit", (code) => reject(new Error(`cargo xtask serve ended with ${code}: ${said}`)));
+  });
+  return { url, close: () => new Promise((done) => { child.once("exit", done); child.kill(); }) };
+}
+
 export const ENGINES = ["chrome", "firefox"];
 
 /** How each is started. */
@@ -124,8 +141,8 @@ export async function cleanUp() {
   for (const stop of [...running]) await stop().catch(() => {});
 }
 
-/** Everything a journey needs. `host` says how the app is served; `settings` are put into localStorage before the page loads; `engine` is chrome or firefox. */
-export async function begin({ engine = "chrome", host = {}, script = {}, settings = {}, width = 1440, height = 900, dark = false, ready = true } = {}) {
+/** Everything a journey needs. `host` says how the app is served; `settings` are put into localStorage before the page loads; `before` runs in the page before its scripts do; `engine` is chrome or firefox. */
+export async function begin({ engine = "chrome", host = {}, script = {}, settings = {}, width = 1440, height = 900, dark = false, ready = true, before } = {}) {
   const [site, fake, started] = [await serve(host), await startFake(script), await shared(engine)];
   const { browser, saved } = started;
   // a failed journey may have left its own behind
@@ -134,12 +151,14 @@ export async function begin({ engine = "chrome", host = {}, script = {}, setting
   const page = await browser.newPage();
   const problems = [];
   watch(page, problems, [site.url, fake.url]);
+  if (before) await page.evaluateOnNewDocument(before);
   await page.setViewport({ width, height });
   // Firefox's protocol has no such command: there its own light theme stays
   if (engine === "chrome") await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: dark ? "dark" : "light" }]);
   // titles are asked for in the background: only journeys about them want that call among the others
   const chosen = { address: fake.url, language: "en", titles: false, ...settings };
-  await page.goto(`${site.url}/empty`);
+  // a page of this origin without the app
+  await page.goto(`${site.url}/${host.asServed ? "sw.js" : "empty"}`);
   await page.evaluate((text) => localStorage.setItem("palimpsest.settings", text), JSON.stringify(chosen));
   /** What was said to the model, newest last. */
   const chats = () => fake.requests.filter((r) => r.method === "POST" && r.path === "/api/chat").map((r) => JSON.parse(r.body));

@@ -337,6 +337,47 @@ test("a backup brings a session back as it was", SLOW, async () => {
 
 /// S6: a library of many sessions shows the first hundred, more when they are wanted, and what is found wherever it is. An import of
 /// many says how far it is.
+/// S3: a session is saved in every form from its context, and the forms that hold it bring it back.
+test("a session is saved in every form, and comes back from each that holds it", SLOW, async () => {
+  const world = await begin({ settings: { window: 8192, summary_model: "-" } });
+  const { page } = world;
+  await ready(page);
+  const saved = await world.downloads();
+  await importFile(page, transcript(bakery(9), "Bakery"));
+  await until(page, () => document.querySelector("#h-chat").textContent === "Bakery");
+  await click(page, "#compact");
+  await page.waitForSelector(".card.done");
+  await say(page, "/pin Rye only");
+  await until(page, () => document.querySelector(".notes").textContent.includes("Rye only"));
+  const save = async (name, ending) => {
+    await page.evaluate(() => (location.hash = "context"));
+    await click(page, "#save-as");
+    await page.waitForSelector("dialog[open] .forms");
+    await page.evaluate((name) => [...document.querySelectorAll("dialog .forms button")].find((b) => b.textContent === name).click(), name);
+    return saved(ending);
+  };
+  const files = {
+    lines: await save("JSON Lines", ".jsonl"), markdown: await save("Markdown", "Bakery.md"), session: await save("Session JSON", ".session.json"),
+    json: await save("JSON for other programs", "Bakery.json"), log: await save("Log of the window", "log.md"), request: await save("Next request", "request.json"), system: await save("System message", "system.md"),
+  };
+  const read = (file) => fs.readFileSync(file, "utf8");
+  assert.match(read(files.markdown), /^## User$/m);
+  assert.match(read(files.markdown), /^### Layer \d+$/m);
+  assert.equal(JSON.parse(read(files.request)).model, "llama3.2:3b");
+  assert.match(read(files.system), /Rye only/);
+  for (const [form, whole] of [["lines", true], ["markdown", true], ["session", false], ["json", true]]) {
+    await page.evaluate(() => (location.hash = "library"));
+    await click(page, "#erase");
+    await click(page, "dialog[open] #erase-now");
+    await until(page, () => !document.querySelector(".lists").textContent.includes("Bakery"));
+    await importFile(page, files[form]);
+    await until(page, () => document.querySelector("#h-chat").textContent === "Bakery" && document.querySelectorAll(".thread .msg").length === 18).catch((e) => { throw new Error(`${form}: ${e.message}`); });
+    await until(page, (whole) => !whole || document.querySelector(".notes").textContent.includes("Rye only"), whole).catch((e) => { throw new Error(`${form}: ${e.message}`); });
+    assert.equal((await page.$$(".notes .strata li")).length, form === "lines" || form === "json" ? 1 : 0, `layers of ${form}`);
+  }
+  await world.end();
+});
+
 test("many sessions are shown a hundred at a time", SLOW, async () => {
   const world = await begin();
   const { page } = world;

@@ -232,3 +232,49 @@ test("a skill that goes leaves a mark, and tool blocks before it go", async () =
   assert.deepEqual(got.left, [false, false, true]);
   assert.ok(got.ok);
 });
+
+/** W4: a tool of the host's that the policy lists sets the watermark when it is called, without a word from anybody else. */
+test("a listed tool marks where it is called, in sessions as in lists", async () => {
+  const got = await run(`
+    const step = (n, name) => [
+      { role: "user", content: "Do step " + n + "." },
+      { role: "assistant", content: "", tool_calls: [{ id: "c" + n, type: "function", function: { name, arguments: "{}" } }] },
+      { role: "tool", tool_call_id: "c" + n, content: ("row of step " + n + " ").repeat(60) },
+      { role: "assistant", content: "Step " + n + " is done." },
+    ];
+    const list = [...step(0, "read"), ...step(1, "close_ticket"), ...step(2, "read")];
+    const policy = { base: "watermark", marks: { tools: "close_*" } };
+    const left = (messages) => [0, 1, 2].map((n) => messages.some((m) => m.role === "tool" && m.content.includes("row of step " + n + " row")));
+    const session = await openSession({ model: "any", window: 8192, policy });
+    await session.append(list);
+    await session.compact();
+    out.session = left(session.window().messages);
+    out.mark = session.budget().watermark?.boundary;
+    await session.close();
+    out.list = left(compact(list, { window: 8192, policy }).messages);
+  `);
+  assert.deepEqual(got.session, [false, true, true]);
+  assert.equal(got.mark, 5);
+  assert.deepEqual(got.list, got.session);
+});
+
+/** B4: a conversation that rests for as long as its policy says is compacted by itself, and one that goes on is not. */
+test("a conversation that rests is compacted", async () => {
+  const got = await run(`
+    const llm = { chat: async () => "Gladly." };
+    const policy = { base: "balanced", triggers: [{ on: "idle", seconds: 2 }] };
+    const session = await openSession({ model: "mine", window: 8192, llm, policy });
+    let done = 0;
+    session.on("compressed", () => (done += 1));
+    await session.append(talk(150));
+    const rest = (ms) => new Promise((then) => setTimeout(then, ms));
+    for (let n = 0; n < 3; n++) { await session.send("And parcel " + n + "?").text(); await rest(700); }
+    out.during = done;
+    out.over = session.budget().used.tokens > session.budget().target;
+    for (let n = 0; n < 100 && done === 0; n++) await rest(100);
+    out.after = [done, session.budget().used.tokens <= session.budget().target, session.layers().length];
+    await session.close();
+  `);
+  assert.deepEqual([got.during, got.over], [0, true]);
+  assert.deepEqual(got.after, [1, true, 1]);
+});

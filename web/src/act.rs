@@ -53,7 +53,7 @@ pub use library::found_line;
 pub use model::{for_model, mode, sampling};
 pub use page::{drop_toast, go, look, note};
 pub(crate) use parts::{
-    add_goal_line, add_place, anchor, ask_lift, asked, attach, bring, bring_back,
+    add_goal_line, add_model, add_place, anchor, ask_lift, asked, attach, bring, bring_back,
     bring_results_back, card, check_integrity, choose_model, choose_policy, choose_reserve,
     choose_server, choose_window, compact, compact_at, compare, confirm_demand, connect,
     context_screen, continue_reply, copy, copy_window, count_with, cover, decide_proposal, delete,

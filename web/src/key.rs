@@ -41,7 +41,7 @@ impl Key {
     /// that a key was sent.
     pub fn sent_to(&self, server: Server, address: &str) -> &str {
         match server {
-            Server::Ollama => "",
+            Server::Ollama | Server::InPage => "",
             Server::LlamaCpp | Server::OpenAi => self.at(address),
         }
     }

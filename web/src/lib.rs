@@ -50,6 +50,8 @@ pub mod later;
 #[cfg(target_arch = "wasm32")]
 pub mod page;
 #[cfg(target_arch = "wasm32")]
+pub mod resident;
+#[cfg(target_arch = "wasm32")]
 pub mod server;
 #[cfg(target_arch = "wasm32")]
 pub mod signal;

@@ -19,6 +19,7 @@ use crate::doctor;
 use crate::embed;
 use crate::key::Key;
 use crate::page;
+use crate::resident::InPage;
 use crate::settings::{Place, Server, Settings};
 use crate::state::AppState;
 use crate::view::model::{Check, Connection, Fix, ModelEntry, Verdict};
@@ -44,6 +45,10 @@ async fn examined(
     key: &Key,
     trial: Option<Trial>,
 ) -> (Vec<Finding>, Vec<Check>) {
+    if place.server == Server::InPage {
+        // there is no way to it that could be wrong
+        return (Vec::new(), Vec::new());
+    }
     let open = state.open.get_untracked();
     let case = Case {
         server: place.address.clone(),
@@ -107,16 +112,37 @@ pub async fn survey(state: AppState, trial: Option<Trial>) -> Survey {
         };
     }
     match models(&place, &key).await {
+        Ok(models) if models.is_empty() => Survey {
+            models,
+            checks,
+            connection: Connection::Empty,
+        },
         Ok(models) => Survey {
             models,
             checks,
             connection: Connection::Connected,
         },
-        Err(_) => Survey {
+        Err(error) => Survey {
             models: Vec::new(),
-            checks,
+            checks: if place.server == Server::InPage {
+                vec![failed(&error)]
+            } else {
+                checks
+            },
             connection: Connection::Failed,
         },
+    }
+}
+
+/// A failure of the model in the page, which no doctor examines.
+fn failed(error: &ModelError) -> Check {
+    Check {
+        title: error.to_string(),
+        detail: String::new(),
+        verdict: Verdict::Bad,
+        took: None,
+        fixes: Vec::new(),
+        code: error.code(),
     }
 }
 
@@ -177,6 +203,9 @@ fn way(
     key: &Key,
     patience: Patience,
 ) -> Result<Rc<dyn Transport>, ModelError> {
+    if server == Server::InPage {
+        return Ok(Rc::new(InPage));
+    }
     Ok(match transport() {
         Some(host) => host,
         None => Rc::new(
@@ -199,7 +228,8 @@ async fn ask(transport: &dyn Transport, request: HttpRequest) -> Result<Vec<u8>,
 
 const fn dialect(server: Server) -> Dialect {
     match server {
-        Server::Ollama => Dialect::Ollama,
+        // the worker of the page answers as an Ollama does
+        Server::Ollama | Server::InPage => Dialect::Ollama,
         Server::LlamaCpp => Dialect::LlamaCpp,
         Server::OpenAi => Dialect::OpenAi,
     }

@@ -293,6 +293,8 @@ pub enum Server {
     LlamaCpp,
     /// Anything else that speaks OpenAI's chat completions.
     OpenAi,
+    /// No server: a small model in the page itself.
+    InPage,
 }
 
 impl Server {
@@ -302,6 +304,8 @@ impl Server {
             Self::Ollama => "http://localhost:11434",
             Self::LlamaCpp => "http://localhost:8081",
             Self::OpenAi => "http://localhost:8000",
+            // it is no address, and nothing is asked there
+            Self::InPage => "page:",
         }
     }
 
@@ -311,12 +315,13 @@ impl Server {
             Self::Ollama => "ollama",
             Self::LlamaCpp => "llamacpp",
             Self::OpenAi => "openai",
+            Self::InPage => "inpage",
         }
     }
 
     /// The kind of that name; Ollama for any other.
     pub fn named(name: &str) -> Self {
-        [Self::LlamaCpp, Self::OpenAi]
+        [Self::LlamaCpp, Self::OpenAi, Self::InPage]
             .into_iter()
             .find(|s| s.name() == name)
             .unwrap_or(Self::Ollama)

@@ -1,10 +1,12 @@
 //! Starts the page.
 
+use js_sys::Function;
 use leptos::mount::mount_to;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::act;
 use crate::page;
+use crate::resident;
 use crate::settings::Settings;
 use crate::state::AppState;
 use crate::text::{Language, T, language, speak, t};
@@ -12,11 +14,12 @@ use crate::tokenizer;
 use crate::ui::app;
 
 /// Starts the app's own page after the module is loaded. `worker` is the name of the script that reads vocabularies: it
-/// contains the hash of its content, which the module cannot know. A program that mounts the app in another page calls
-/// `embed::mount` instead.
+/// contains the hash of its content, which the module cannot know. `model` starts the worker of a model in the page. A
+/// program that mounts the app in another page calls `embed::mount` instead.
 #[wasm_bindgen]
-pub fn run(worker: String) {
+pub fn run(worker: String, model: Function) {
     tokenizer::work_with(worker);
+    resident::started_by(model);
     let state = begin(|_| {});
     spoken(move || {
         let Some(root) = page::find("#root") else {

@@ -17,7 +17,8 @@ use web_sys::{DedicatedWorkerGlobalScope, MessageEvent, Worker};
 use palimpsest_engine::Engine;
 use palimpsest_engine::ports::LocalFuture;
 
-use crate::{act, embed};
+use crate::settings::Server;
+use crate::{act, embed, resident};
 
 /// The one policy the page's rules name: it lets nothing through but the worker's script.
 const POLICY: &str = "palimpsest-worker";
@@ -49,6 +50,8 @@ enum Work {
     },
     /// The package whose guest we are, or we ourselves in its page.
     Guests(AbortHandle),
+    /// We ourselves, over the way to the model in the page.
+    InPage(AbortHandle),
 }
 
 impl Drop for Work {
@@ -59,6 +62,7 @@ impl Drop for Work {
                 reading.abort();
                 embed::forget_vocabulary();
             }
+            Self::InPage(reading) => reading.abort(),
         }
     }
 }
@@ -72,7 +76,9 @@ pub fn want(engine: &Engine, address: &str, key: &str, model: &str) {
         return;
     }
     forget();
-    let work = if embed::is_guest() {
+    let work = if address == Server::InPage.usual_address() {
+        Some(in_page(engine, model))
+    } else if embed::is_guest() {
         Some(as_guest(engine, address, key, model))
     } else {
         by_worker(engine, address, key, model)
@@ -129,6 +135,22 @@ fn as_guest(engine: &Engine, address: &str, key: &str, model: &str) -> Work {
         let _ = reading.await;
     });
     Work::Guests(end)
+}
+
+/// Of the model in the page, between other things: its worker reads the vocabulary from the model's file.
+fn in_page(engine: &Engine, model: &str) -> Work {
+    let (engine, model) = (engine.clone(), model.to_owned());
+    let (reading, end) = abortable(async move {
+        if let Ok(host) = resident::host().await {
+            let answer = brought(Some(host), String::new(), String::new(), model.clone()).await;
+            told(engine, model, answer).await;
+        }
+    });
+    spawn_local(async move {
+        // The stopped reading needs no report.
+        let _ = reading.await;
+    });
+    Work::InPage(end)
 }
 
 /// Stops the loading, because the user chose another kind of server.

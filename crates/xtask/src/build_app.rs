@@ -7,12 +7,13 @@
 //! | `palimpsest_web.<hash>.js`, `palimpsest_web_bg.<hash>.wasm` | the crate `palimpsest-web` |
 //! | `parts/*.wasm`, `later.<hash>.js` | what of it is loaded later, and what loads that |
 //! | `sample/trip.<hash>.json` | `tests/fixtures/survival/trip.json`, the messages alone |
+//! | `llm/wllama.<hash>.js`, `llm/wllama.<hash>.wasm` | `@wllama/wllama` of `web/package.json`: llama.cpp, for a model in the page |
 //! | everything else, with its hash in its name | `web/public/` |
 //! | `*.br`, `*.gz` | made of each text and wasm file that gets smaller |
 
 mod named;
 
-pub(crate) use named::{has_hash, version};
+pub(crate) use named::{has_hash, version, without_hash};
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,10 +23,13 @@ use anyhow::{Context, Result, ensure};
 use crate::module::{self, Later, Quality};
 use crate::policy;
 use crate::process::{self, Stopwatch};
-use crate::setup::{Machine, fresh_folder, say};
+use crate::setup::{Machine, fresh_folder, npm, say};
 
 /// The sample conversation, in the app's folder. It is not among what is fetched ahead for visits without a network.
 const SAMPLE: &str = "sample/trip.json";
+
+/// The folder of llama.cpp. It is not fetched ahead, either: few visits want a model in the page.
+const LLM: &str = "llm/";
 
 /// Builds the app and returns its folder. The page may connect to the origins `connect` besides those of this machine.
 pub(crate) fn build(machine: &Machine, quality: Quality, connect: &[String]) -> Result<PathBuf> {
@@ -61,6 +65,7 @@ pub(crate) fn build(machine: &Machine, quality: Quality, connect: &[String]) -> 
         }
     }
     write_sample(machine, &work)?;
+    write_llm(machine, &work)?;
     named::name_by_content(&work)?;
     compress(machine, &work, quality)?;
     if folder.exists() {
@@ -86,6 +91,33 @@ fn write_sample(machine: &Machine, work: &Path) -> Result<()> {
     let to = work.join(SAMPLE);
     fs::create_dir_all(to.parent().unwrap_or(work))?;
     fs::write(to, serde_json::to_string(&messages)?)?;
+    Ok(())
+}
+
+/// Writes llama.cpp in wasm and its script, with the licence of both.
+fn write_llm(machine: &Machine, work: &Path) -> Result<()> {
+    let web = machine.places.root.join("web");
+    npm::packages(machine, &web)?;
+    let package = web.join("node_modules/@wllama/wllama");
+    let read = |name: &str| {
+        let file = package.join(name);
+        fs::read(&file).with_context(|| format!("cannot read {}", file.display()))
+    };
+    let licence = String::from_utf8(read("LICENCE")?)?;
+    let script = String::from_utf8(read("esm/index.min.js")?)?;
+    let script = script
+        .split_once("//# sourceMappingURL=")
+        .map_or(script.as_str(), |(before, _)| before);
+    let to = work.join(LLM);
+    fs::create_dir_all(&to)?;
+    fs::write(
+        to.join("wllama.js"),
+        format!(
+            "/*! wllama, with llama.cpp\n\n{}\n*/\n{script}",
+            licence.trim()
+        ),
+    )?;
+    fs::write(to.join("wllama.wasm"), read("esm/wasm/wllama.wasm")?)?;
     Ok(())
 }
 

@@ -20,8 +20,10 @@ for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true }
     continue;
   }
   const gzip = gzipSync(raw, { level: level === "fast" ? 5 : 9 });
+  // the last percents of a very large file would take a quarter of a minute
+  const effort = raw.length > 4e6 ? Math.min(quality, 9) : quality;
   const brotli = brotliCompressSync(raw, {
-    params: { [constants.BROTLI_PARAM_QUALITY]: quality, [constants.BROTLI_PARAM_SIZE_HINT]: raw.length },
+    params: { [constants.BROTLI_PARAM_QUALITY]: effort, [constants.BROTLI_PARAM_SIZE_HINT]: raw.length },
   });
   sizes[file] = [raw.length, gzip.length, brotli.length];
   if (level === "measure") continue;

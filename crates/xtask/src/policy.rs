@@ -29,7 +29,7 @@ pub(crate) fn write(page: &str, connect: &[String]) -> Result<String> {
     let policy = format!(
         "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data: blob:; \
          font-src 'self'; {CONNECT}; manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; \
-         require-trusted-types-for 'script'; trusted-types palimpsest-worker shell"
+         require-trusted-types-for 'script'; trusted-types palimpsest-worker palimpsest-model shell"
     );
     let policy = widen(&policy, connect)?;
     Ok(page.replace(FIRST_LINE, &format!("{FIRST_LINE}{META}{policy}\">\n")))
@@ -79,6 +79,11 @@ pub(crate) fn check(connect: &[String]) -> Result<()> {
     Ok(())
 }
 
+/// The policy of the worker with the model. llama.cpp's own worker begins from a blob there, and the page's rules about texts
+/// that become scripts do not hold. It connects to nothing but its own server.
+pub(crate) const MODEL_WORKER: &str = "default-src 'none'; script-src 'self' blob: 'wasm-unsafe-eval'; \
+    connect-src 'self' blob:; worker-src 'self' blob:";
+
 /// The policy as a header: the policy of the page, and the rule that cannot stand there.
 pub(crate) fn header(policy: &str) -> String {
     format!("{policy}; {IN_HEADER_ONLY}")
@@ -102,7 +107,7 @@ mod tests {
             "script-src 'self' 'wasm-unsafe-eval'",
             "connect-src 'self' http://localhost:* http://127.0.0.1:*;",
             "require-trusted-types-for 'script'",
-            "trusted-types palimpsest-worker shell",
+            "trusted-types palimpsest-worker palimpsest-model shell",
         ] {
             assert!(policy.contains(rule), "{rule} in {policy}");
         }

@@ -76,10 +76,12 @@ pub(crate) fn run(places: &Places, wish: &Wish) -> Result<()> {
     let site = Site {
         folder,
         connect: wish.connect.clone(),
+        models: small_model(places, &machine, wish),
     };
     let forget = Site {
         folder: forget::folder(&places.dist()),
         connect: Vec::new(),
+        models: None,
     };
     // A build without a policy is an error at the start, not at the first request.
     policy::read(&site.page()?)?;
@@ -94,6 +96,20 @@ pub(crate) fn run(places: &Places, wish: &Wish) -> Result<()> {
         process::end(&mut child);
     }
     Ok(())
+}
+
+/// The folder with the small model's file, which is set up unless the app is served as it was built. Without it the app is
+/// served all the same.
+fn small_model(places: &Places, machine: &Machine, wish: &Wish) -> Option<PathBuf> {
+    if !wish.as_built
+        && let Err(error) = setup::prepare(places, &[Part::Python, Part::Model])
+    {
+        say(
+            "model",
+            &format!("{error:#}: a model in the page needs a GGUF file of your own"),
+        );
+    }
+    setup::model::weights(machine)
 }
 
 /// Starts llama.cpp with a model from the Python environment, on loopback.
@@ -142,6 +158,15 @@ struct Sites {
 /// The address of the other page.
 const FORGET: &str = "/forget";
 
+/// The address of files of models.
+const MODELS: &str = "/models/";
+
+/// The name under which the page knows the small model.
+const SMALL_MODEL: &str = "smollm2:135m";
+
+/// The script whose worker runs llama.cpp.
+const MODEL_WORKER: &str = "model-worker.js";
+
 impl Sites {
     fn answer(&self, request: &Request) -> Response {
         match request.path.strip_prefix(FORGET) {
@@ -155,6 +180,8 @@ impl Sites {
 /// The folder that is served.
 struct Site {
     folder: PathBuf,
+    /// The folder with files of models for the model in the page.
+    models: Option<PathBuf>,
     /// Further origins to which the page may connect, besides those of its own policy.
     connect: Vec<String>,
 }
@@ -163,6 +190,9 @@ impl Site {
     /// Answers with files found below the folder only. A request selects among them by name, so the path of a request
     /// never touches the file system.
     fn answer(&self, request: &Request) -> Response {
+        if let Some(wanted) = request.path.strip_prefix(MODELS) {
+            return self.model(wanted);
+        }
         let files = build_app::files(&self.folder).unwrap_or_default();
         let wanted = match request.path.trim_start_matches('/') {
             "" => "index.html",
@@ -224,11 +254,42 @@ impl Site {
             "no-cache"
         };
         response.header("cache-control", kept);
-        response.header("content-security-policy", &policy);
+        let is_model = build_app::without_hash(&name) == MODEL_WORKER;
+        let policy = if is_model {
+            policy::MODEL_WORKER
+        } else {
+            &policy
+        };
+        response.header("content-security-policy", policy);
         response.header("x-content-type-options", "nosniff");
         response.header("referrer-policy", "no-referrer");
         response.header("cross-origin-opener-policy", "same-origin");
         response
+    }
+
+    /// Answers with the list of the models that are there, or with the file of one.
+    fn model(&self, wanted: &str) -> Response {
+        let folder = self.models.as_deref();
+        let files = folder.and_then(|folder| build_app::files(folder).ok());
+        let files = files.unwrap_or_default().into_iter();
+        let is_model = |name: &String| Path::new(name).extension().is_some_and(|e| e == "gguf");
+        let files: Vec<String> = files.filter(is_model).collect();
+        let folder = folder.unwrap_or(Path::new(""));
+        if wanted == "list.json" {
+            let size = |name: &String| fs::metadata(folder.join(name)).map_or(0, |m| m.len());
+            let list = files.iter().map(
+                |name| serde_json::json!({ "name": SMALL_MODEL, "file": name, "size": size(name) }),
+            );
+            let list = serde_json::Value::from(list.collect::<Vec<_>>());
+            let mut response = Response::file("application/json", list.to_string().into_bytes());
+            response.header("cache-control", "no-cache");
+            return response;
+        }
+        let found = files.iter().find(|name| name.as_str() == wanted);
+        match found.and_then(|name| fs::read(folder.join(name)).ok()) {
+            Some(body) => Response::file("application/octet-stream", body),
+            None => Response::text(404, "Not found\n"),
+        }
     }
 
     fn page(&self) -> Result<String> {
@@ -313,6 +374,7 @@ mod tests {
             Site {
                 folder,
                 connect: Vec::new(),
+                models: None,
             },
             base,
         )
@@ -352,6 +414,44 @@ mod tests {
             "font",
         );
         assert_eq!(font.get("content-type"), Some("font/woff2"));
+        fs::remove_dir_all(base).unwrap();
+    }
+
+    /// Files of models come from a folder of their own, which need not be there; only the worker with the model has another policy.
+    #[test]
+    fn models_are_listed_and_sent() {
+        let (mut site, base) = site("models");
+        let list = |site: &Site, body: &str| {
+            check(site, "GET /models/list.json HTTP/1.1\r\n\r\n", 200, body);
+        };
+        list(&site, "[]");
+        let folder = base.join("weights");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("small.gguf"), "GGUF").unwrap();
+        fs::write(folder.join("notes.txt"), "secret").unwrap();
+        site.models = Some(folder);
+        list(
+            &site,
+            r#"[{"name":"smollm2:135m","file":"small.gguf","size":4}]"#,
+        );
+        check(
+            &site,
+            "GET /models/small.gguf HTTP/1.1\r\n\r\n",
+            200,
+            "GGUF",
+        );
+        for path in ["/models/notes.txt", "/models/../secret.txt", "/models/"] {
+            let request = format!("GET {path} HTTP/1.1\r\n\r\n");
+            check(&site, &request, 404, "Not found\n");
+        }
+        let script = "model-worker.0123456789abcdef.js";
+        for (name, blobs) in [(script, true), ("app.wasm", false)] {
+            fs::write(site.folder.join(name), "raw").unwrap();
+            let request = format!("GET /{name} HTTP/1.1\r\n\r\n");
+            let sent = check(&site, &request, 200, "raw");
+            let policy = sent.get("content-security-policy").unwrap();
+            assert_eq!(policy.contains("worker-src 'self' blob:"), blobs, "{name}");
+        }
         fs::remove_dir_all(base).unwrap();
     }
 
@@ -412,6 +512,7 @@ mod tests {
         let forget = Site {
             folder,
             connect: Vec::new(),
+            models: None,
         };
         let sites = Sites { app, forget };
         let get = |path: &str| {

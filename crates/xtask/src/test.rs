@@ -106,7 +106,7 @@ const STEPS: &[Step] = &[
     Step { name: "oracle",      when: When::All,    lane: Lane::Alone, after: &[], read: Read::Cargo, minutes: 60, does: Does::Run(|m| vec![cargo(m, &format!("test --release --manifest-path tests/oracle/Cargo.toml{}", recordings(m)))]) },
     Step { name: "properties",  when: When::All,    lane: Lane::Alone, after: &[], read: Read::Cargo, minutes: 60, does: Does::Run(properties) },
     Step { name: "ollama",      when: When::Always, lane: Lane::Drive, after: &[], read: Read::Node,  minutes: 10, does: Does::Run(|m| vec![node_tests(m, "tests/ollama", |file| file != "llama.test.mjs")]) },
-    Step { name: "journeys",    when: When::Always, lane: Lane::Drive, after: &["app"], read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/e2e", |file| !["axe.test.mjs", "llama.test.mjs"].contains(&file))]) },
+    Step { name: "journeys",    when: When::Always, lane: Lane::Drive, after: &["app"], read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/e2e", |file| file != "axe.test.mjs" && !LLAMA.contains(&file))]) },
     Step { name: "packaging",   when: When::Always, lane: Lane::Drive, after: &["package"], read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/packaging", |_| true)]) },
     Step { name: "forget",      when: When::Always, lane: Lane::Drive, after: &["app", "package"], read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/forget", |_| true)]) },
     Step { name: "size",        when: When::Always, lane: Lane::Drive, after: &["app", "package"], read: Read::Exit,  minutes: 5,  does: Does::Call(size::report) },
@@ -118,7 +118,7 @@ const STEPS: &[Step] = &[
     Step { name: "lighthouse",  when: When::All,    lane: Lane::Drive, after: &["app"], read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/lighthouse", |_| true)]) },
     Step { name: "kills",       when: When::All,    lane: Lane::Drive, after: &["package"], read: Read::Node,  minutes: 60, does: Does::Run(|m| vec![node_tests(m, "tests/durability", |file| ["durability.test.mjs", "files.test.mjs"].contains(&file))]) },
     Step { name: "vscode",      when: When::VsCode, lane: Lane::Drive, after: &["package"], read: Read::Node,  minutes: 20, does: Does::Run(|m| vec![node_tests(m, "tests/vscode", |_| true)]) },
-    Step { name: "llama",       when: When::All,    lane: Lane::Drive, after: &["app"], read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/ollama", |file| file == "llama.test.mjs"), node_tests(m, "tests/e2e", |file| file == "llama.test.mjs")]) },
+    Step { name: "llama",       when: When::All,    lane: Lane::Drive, after: &["app"], read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/ollama", |file| file == "llama.test.mjs"), node_tests(m, "tests/e2e", |file| LLAMA.contains(&file))]) },
 ];
 
 fn line(mut command: Command, arguments: &str) -> Command {
@@ -129,6 +129,9 @@ fn line(mut command: Command, arguments: &str) -> Command {
 fn cargo(machine: &Machine, arguments: &str) -> Command {
     line(machine.cargo(), arguments)
 }
+
+/// The journeys that talk with a real model.
+const LLAMA: [&str; 2] = ["llama.test.mjs", "resident-llama.test.mjs"];
 
 /// Node's test runner over the files `*.test.mjs` of a folder that are wanted.
 fn node_tests(machine: &Machine, folder: &str, wanted: fn(&str) -> bool) -> Command {

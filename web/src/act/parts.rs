@@ -335,6 +335,8 @@ part! {
         fn connect(address: String) = server::connect;
         /// Another kind of server, at its usual address unless one was typed.
         fn choose_server(server: Server) = server::choose_server;
+        /// Keeps the file of a model for the model in the page.
+        fn add_model(file: File) = server::add_model;
         /// A place for one more server.
         fn add_place() = server::add_place;
         /// Another kind or address for one that is not in use; it is examined if it has an address.

@@ -8,18 +8,20 @@ use leptos::task::spawn_local;
 use palimpsest_core::message::Role;
 use palimpsest_engine::Session;
 use palimpsest_ollama::doctor::Trial;
+use web_sys::File;
 
 use super::begin::is_talk_expected;
 use super::sessions::offer_reply;
 use super::{
-    Back, back, change, forget_key, give_model, keep_arrived, key_of, list, remember_key,
+    Back, back, change, forget_key, give_model, keep_arrived, key_of, list, note, remember_key,
     send_held, survey,
 };
 use crate::key::Key;
 use crate::settings::{Place, Server, Settings};
 use crate::state::AppState;
+use crate::text::{T, fill};
 use crate::view::model::Connection;
-use crate::{server, tokenizer};
+use crate::{resident, server, tokenizer};
 
 /// Milliseconds after which a server that went away is asked again.
 const ASK_AFTER: u32 = 15_000;
@@ -140,7 +142,7 @@ pub(super) fn want_vocabulary(back: Rc<Back>) {
     let (server, address) = state
         .settings
         .with_untracked(|s| (s.server, s.address.clone()));
-    if server != Server::Ollama {
+    if !matches!(server, Server::Ollama | Server::InPage) {
         return tokenizer::forget();
     }
     // a page that only stands there does without: nothing is counted yet
@@ -183,13 +185,37 @@ pub(super) fn connect(address: String) {
     turn(move |s| s.address = address);
 }
 
-/// Another kind of server, at its usual address unless one was typed.
+/// Another kind of server, at its usual address unless one was typed. The model in the page has no address; one that was typed
+/// stays among the other servers.
 pub(super) fn choose_server(server: Server) {
     turn(move |s| {
-        if s.address.is_empty() || s.address == s.server.usual_address() {
+        let is_usual = s.address.is_empty() || s.address == s.server.usual_address();
+        let is_in_page = server == Server::InPage;
+        if is_in_page && !is_usual {
+            let place = s.in_use();
+            s.places.push(place);
+        }
+        if is_in_page || is_usual {
             server.usual_address().clone_into(&mut s.address);
         }
         s.server = server;
+    });
+}
+
+/// Keeps the file of a model for the model in the page, and looks for models again.
+pub(super) fn add_model(file: File) {
+    let Some(state) = AppState::remembered() else {
+        return;
+    };
+    state.say(fill(T::ModelFileReading, &[&file.name()]));
+    spawn_local(async move {
+        match resident::keep(&file).await {
+            Ok(()) => {
+                state.say(fill(T::ModelFileKept, &[&file.name()]));
+                survey();
+            }
+            Err(why) => note(fill(T::ModelFileFailed, &[&file.name(), &why]), true),
+        }
     });
 }
 

