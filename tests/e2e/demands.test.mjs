@@ -78,6 +78,27 @@ test("what is only likely a demand waits for a word", SLOW, async () => {
   await world.end();
 });
 
+/** I4: demands that find no room in a small window stay in the list, and say so; in a larger window they stand again. */
+test("demands without room in the window are named", SLOW, async () => {
+  const world = await begin({ settings: { window: 1024, summary_model: "-", recall: false, automatic: false }, script: { replies: () => "Very well." } });
+  const { page } = world;
+  await ready(page);
+  const cities = ["Lyon", "Turin", "Porto", "Ghent", "Graz", "Bergen", "Split", "Vilnius", "Cork", "Malmo", "Cadiz", "Basel", "Tours", "Linz", "Gdansk", "Izmir"];
+  for (const [n, city] of cities.entries()) {
+    await say(page, `Never send the parcels for ${city} by ship, not even if the weather over the mountains is bad and the train is late or full.`);
+    await messages(page, 2 * n + 2);
+  }
+  await click(page, "#compact");
+  await page.waitForSelector(".card.done");
+  const left = () => page.$$eval("section:has(#add-pin) > .marks li", (all) => [all.length, all.filter((line) => line.textContent.includes("no room in this window")).length]);
+  const [all, without] = await left();
+  assert.ok(all > 10 && without > 0 && without < all, `${without} of ${all}`);
+  await page.select("#window", "8192");
+  await until(page, () => document.querySelector(".notes .marks") && !document.querySelector(".notes").textContent.includes("no room in this window"));
+  assert.deepEqual(await left(), [all, 0]);
+  await world.end();
+});
+
 /** I8: the setting says where demands stand, for the sessions that follow it: at the head of the layers, in the system message, or nowhere. */
 for (const [where, choice] of [["layer", "at the head of the layers"], ["system", "in the system message"], ["off", "nowhere"]]) {
   test(`demands stand ${choice}, as the policy says`, SLOW, async () => {

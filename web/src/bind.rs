@@ -540,8 +540,9 @@ pub fn proposal(waiting: &PendingProposal) -> ProposalView {
 }
 
 /// A line of the records.
-pub fn pin(pin: &Pin) -> PinView {
+pub fn pin(pin: &Pin, left_out: &[String]) -> PinView {
     PinView {
+        is_left_out: left_out.contains(&pin.text),
         id: pin.id,
         text: pin.text.clone(),
         why: match pin.kind {

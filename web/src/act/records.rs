@@ -36,9 +36,11 @@ pub(super) fn show(back: &Back) {
     state
         .goal
         .change(records.goal.as_ref().map(|g| bind::goal(g, tokens)));
+    let left_out = &context.rendered_records().left_out;
+    let pins = records.pins.iter();
     state
         .pins
-        .change(records.pins.iter().map(bind::pin).collect());
+        .change(pins.map(|pin| bind::pin(pin, left_out)).collect());
     let is_demand = |p: &PendingProposal| matches!(p.proposal.change, Change::Demand { .. });
     let (demands, proposals): (Vec<_>, Vec<_>) =
         session.proposals().into_iter().partition(is_demand);

@@ -490,6 +490,7 @@ texts! {
     TrustModel: "Models of this size get unreliable after {}–{} compactions; each saves about {}–{} %.",
     PerhapsMeant: "Perhaps meant for the whole conversation. Accept a line, or decline it:",
     PinnedNone: "Nothing is pinned. The model reads a pinned line word for word in every request.",
+    PinLeftOut: "no room in this window",
     PinHelp: "A line the model reads word for word in every request",
     PinDecision: "It is a decision",
     PinKept: "Pinned: {}",

@@ -192,10 +192,16 @@ fn track(budget: &Budget, now: State, big: bool) -> El {
     } else {
         "tick floor"
     };
+    // its words keep clear of those of the trigger, which stand to the left of theirs
+    let target = if budget.target > width / 4 {
+        "tick target flip"
+    } else {
+        "tick target"
+    };
     let over = matches!(now, State::Over { .. });
     let ticks = [
         Some(tick(floor, budget.floor, T::FloorTick)),
-        big.then(|| tick("tick target", budget.target, T::TargetTick)),
+        big.then(|| tick(target, budget.target, T::TargetTick)),
         Some(tick("tick trig", budget.trigger, T::TriggerTick)),
         (big || over).then(|| tick("tick limit", budget.limit, T::LimitTick)),
     ];

@@ -463,6 +463,10 @@ fn pin_words(pin: &PinView) -> El {
         .attr("dir", "auto")
         .child(pin.text.clone())
         .child(from)
+        .child(
+            pin.is_left_out
+                .then(|| el("i").class("warnc").child(t(T::PinLeftOut))),
+        )
 }
 
 /// "from 12": a way to that message.

@@ -13,6 +13,8 @@ pub struct PinView {
     pub text: String,
     /// Why it stands there.
     pub why: Why,
+    /// The window has no room for it now.
+    pub is_left_out: bool,
 }
 
 /// Why a line is kept.
