@@ -201,6 +201,43 @@ test("the watermark is set by hand, and a message is kept whole before it", SLOW
   await world.end();
 });
 
+/// O1: a long tool result is sent as a reference, which says where it was, and is sent whole again when somebody wants that.
+test("an offloaded result is brought back", SLOW, async () => {
+  const world = await begin({ settings: { window: 8192, policy: "offload-compact", automatic: false, summary_model: "-" } });
+  const { page } = world;
+  await ready(page);
+  const step = (n) => [
+    { role: "user", content: `Read table ${n}.` },
+    { role: "assistant", content: "", tool_calls: [{ id: `c${n}`, type: "function", function: { name: "read", arguments: "{}" } }] },
+    { role: "tool", tool_call_id: `c${n}`, content: Array.from({ length: 90 }, (_, row) => `table ${n} row ${row} weighs ${row * 7 % 31} kg`).join("\n") },
+    { role: "assistant", content: `Table ${n} is read.` },
+  ];
+  await importFile(page, transcript([1, 2, 3, 4].flatMap(step), "Tables"));
+  await until(page, () => document.querySelector("#h-chat").textContent === "Tables" && document.querySelector(".thread .msg"));
+  await click(page, "#compact");
+  await until(page, () => [...document.querySelectorAll(".msg header .in")].some((mark) => mark.textContent === "sent as a reference"));
+  // the card tells what was done, and of no layer
+  const card = await text(page, ".card.done");
+  assert.match(card, /^[\s\S]*Made room without a layer[\s\S]*Steps[\s\S]*Offload: \d messages, [\d,]+ tokens fewer/);
+  assert.doesNotMatch(card, /Covers|Written by|Layer \d/);
+  const before = await budget(page);
+  const back = "[aria-label^='Send the whole result']";
+  await page.waitForSelector(back);
+  const count = (await page.$$(back)).length;
+  await page.$eval(back, (button) => button.click());
+  await until(page, ([back, count]) => document.querySelectorAll(back).length === count - 1, [back, count]);
+  const after = await budget(page);
+  assert.ok(after.used > before.used + 500, JSON.stringify({ before, after }));
+  await page.evaluate(() => (location.hash = "context"));
+  await click(page, ".lens [data-lens=sees]");
+  await until(page, () => /row 40 weighs/.test(document.querySelector("#s-context .page").textContent));
+  await page.evaluate(() => (location.hash = "chat"));
+  await say(page, "/undo");
+  await say(page, "/undo");
+  await until(page, () => document.querySelector(".card h3")?.textContent === "Compaction undone");
+  await world.end();
+});
+
 /// E4, P10: the policy is edited as a form with what it would do now beside it; a mistake is told at its field and kept
 /// nowhere; what is used holds, survives a reload, and does what the preview said; one click goes back to the preset.
 for (const engine of ENGINES) test(`the policy is edited with a live preview (${engine})`, SLOW, async () => {

@@ -253,6 +253,8 @@ pub fn thread(
             message.stats = costs.get(&seq).copied().or(message.stats);
             message.tokens += item.tokens;
             message.offloaded.extend(offloaded(item));
+            // what its calls and its results are sent as is told at its head, of which it has one
+            message.form = message.form.or(form(item));
             answer(&mut message.blocks, &item.message.parts);
             continue;
         }
@@ -281,12 +283,7 @@ pub fn thread(
             blocks,
             ended: item.message.ended,
             stats: costs.get(&seq).copied(),
-            form: item.reduced.map(|kind| match kind {
-                ReducedKind::Condensed => Form::Condensed,
-                ReducedKind::Stripped => Form::Stripped,
-                ReducedKind::Offloaded => Form::Offloaded,
-                ReducedKind::Excerpt => Form::Excerpt,
-            }),
+            form: form(item),
             offloaded: offloaded(item).into_iter().collect(),
             tokens: item.tokens,
             branch: item.branch,
@@ -294,6 +291,16 @@ pub fn thread(
     }
     close(&mut open, &mut entries, u32::MAX);
     entries
+}
+
+/// The form in which a message is sent, if it is not sent as it was said.
+fn form(item: &HistoryItem) -> Option<Form> {
+    Some(match item.reduced? {
+        ReducedKind::Condensed => Form::Condensed,
+        ReducedKind::Stripped => Form::Stripped,
+        ReducedKind::Offloaded => Form::Offloaded,
+        ReducedKind::Excerpt => Form::Excerpt,
+    })
 }
 
 /// The number of a message of which only a reference is sent.
@@ -404,6 +411,7 @@ pub fn cards(
                 )))
             } else {
                 State::Undone {
+                    layer: report.layer.is_some(),
                     before: report.after,
                     after: report.before,
                 }
@@ -450,6 +458,13 @@ pub fn done(
         layer: (report.covered_tokens, layer.map_or(0, |l| l.tokens)),
         author: layer.and_then(|l| self::layer(l).author),
         fallback: layer.and_then(fallback),
+        steps: report
+            .passes
+            .iter()
+            .filter(|shed| shed.tokens > 0)
+            .map(|shed| (shed.pass, shed.messages, shed.tokens))
+            .collect(),
+        summarised: report.summarised.len() as u32,
         dropped: report.dropped.clone(),
         lost: report.facts.map_or(0, |f| f.dropped),
         kept: report.quoted.len() as u32,
@@ -864,7 +879,7 @@ mod tests {
                         "{} done {} {:?} after {after}",
                         card.number, d.undoable, d.covers
                     ),
-                    State::Undone { before, after } => {
+                    State::Undone { before, after, .. } => {
                         format!("{} undone {before}→{after}", card.number)
                     }
                     other => format!("{other:?}"),

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::rc::Rc;
 
 use leptos::prelude::AnyView;
+use palimpsest_core::pass::PassKind;
 
 use crate::act;
 use crate::el::{El, IntoChild, each, el, live_if, live_on, nothing};
@@ -34,9 +35,11 @@ fn draw(card: &Card) -> AnyView {
             "card working",
             layer_by_number(T::CardWorking, T::CardWorkingOne, card.number),
         ),
+        State::Done(done) if done.id.is_none() => ("card done", t(T::CardNoLayer).to_owned()),
         State::Done(_) => ("card done", fill(T::CardDone, &[&n])),
         State::Skipped { .. } => ("card", t(T::CardSkipped).to_owned()),
         State::Failed { .. } => ("card", fill(T::CardFailed, &[&n])),
+        State::Undone { layer: false, .. } => ("card", t(T::CardNoLayerUndone).to_owned()),
         State::Undone { .. } => ("card", fill(T::CardUndone, &[&n])),
     };
     let took = match &card.state {
@@ -135,7 +138,7 @@ fn fill_in(card: &Card, body: El) -> El {
                     .class("acts")
                     .child(button(T::TryAgain, || act::compact(String::new()))),
             ),
-        State::Undone { before, after } => body
+        State::Undone { before, after, .. } => body
             .child(delta(
                 true,
                 *before,
@@ -228,16 +231,16 @@ fn written(number_of: u32, done: &Done, body: El) -> El {
                 .child(mini(&done.bar_after, scale)),
         )
     };
-    let covers = fill(
-        T::CardCoversText,
-        &[
-            &done.covers.0.to_string(),
-            &done.covers.1.to_string(),
-            &number(done.messages),
-            &number(done.layer.0),
-            &number(done.layer.1),
-        ],
-    );
+    let covers = || {
+        let covers = [done.covers.0, done.covers.1].map(|n| n.to_string());
+        let figures = [done.messages, done.layer.0, done.layer.1].map(number);
+        let [of, before, after] = &figures;
+        fill(
+            T::CardCoversText,
+            &[&covers[0], &covers[1], of, before, after],
+        )
+    };
+    let wrote = done.id.is_some();
     let author = match (&done.author, &done.fallback) {
         (Some(name), _) => name.clone(),
         (None, Some(why)) => fill(T::CardFallback, &[why_not(why)]),
@@ -245,12 +248,19 @@ fn written(number_of: u32, done: &Done, body: El) -> El {
     };
     let facts = el("dl")
         .class("facts")
-        .child(fact(T::CardCovers, covers))
+        .child(wrote.then(|| fact(T::CardCovers, covers())))
+        .child(steps_taken(done))
         .child(kept(done))
         .child((done.shortened > 0).then(|| {
             fact(
                 T::CardShortened,
                 count(T::CardKeptOne, T::CardKeptMany, done.shortened),
+            )
+        }))
+        .child((done.summarised > 0).then(|| {
+            fact(
+                T::CardSummarised,
+                count(T::CardKeptOne, T::CardKeptMany, done.summarised),
             )
         }))
         .child((!done.demands.is_empty()).then(|| {
@@ -265,7 +275,7 @@ fn written(number_of: u32, done: &Done, body: El) -> El {
                 .child(el("dt").child(t(T::CardDropped)))
                 .child(dropped(&done.dropped, unnamed(done))),
         )
-        .child(fact(T::CardAuthor, author))
+        .child(wrote.then(|| fact(T::CardAuthor, author)))
         .child(fact(
             T::CardPrice,
             fill(T::CardPriceText, &[&number(done.after)]),
@@ -319,6 +329,40 @@ pub fn dropped(list: &[String], unnamed: u32) -> El {
     } else {
         first
     }
+}
+
+/// What a pass does to what it touches.
+pub const fn pass_name(pass: PassKind) -> T {
+    match pass {
+        PassKind::Condense => T::PassCondense,
+        PassKind::Dedupe => T::PassDedupe,
+        PassKind::Strip => T::PassStrip,
+        PassKind::Offload => T::PassOffload,
+        PassKind::Summarize => T::PassSummarize,
+        PassKind::Truncate => T::PassTruncate,
+        PassKind::Fade => T::PassFade,
+        PassKind::Emergency => T::PassEmergency,
+        PassKind::Reasoning => T::PassReasoning,
+        PassKind::Recall => T::PassRecall,
+        PassKind::Earlier => T::PassEarlier,
+    }
+}
+
+/// What each pass did, where there was more than one, or no layer.
+fn steps_taken(done: &Done) -> Option<El> {
+    let told = done.id.is_none() || done.steps.len() > 1;
+    let step = |(pass, messages, tokens): &(PassKind, u32, u32)| {
+        let figures = [number(*messages), number(*tokens)];
+        el("p").child(fill(
+            T::CardStep,
+            &[t(pass_name(*pass)), &figures[0], &figures[1]],
+        ))
+    };
+    (told && !done.steps.is_empty()).then(|| {
+        el("div")
+            .child(el("dt").child(t(T::CardSteps)))
+            .child(el("dd").children(done.steps.iter().map(step)))
+    })
 }
 
 /// The number of dropped facts beside those that the report names.

@@ -212,10 +212,11 @@ fn compactions(cards: &[Card], layers: &[LayerView]) -> AnyView {
                 .class(bar::band_class(l.age))
                 .var("block-size", format!("{}px", band(l.tokens, largest)))
         });
-        let form = now.map_or_else(
-            || t(T::LayerMerged).to_owned(),
-            |l| format!("{}, {}", age_name(l.age), number(l.tokens)),
-        );
+        let form = match now {
+            Some(l) => format!("{}, {}", age_name(l.age), number(l.tokens)),
+            None if done.id.is_none() => t(T::CardNoLayer).to_owned(),
+            None => t(T::LayerMerged).to_owned(),
+        };
         el("li").child(
             el("button")
                 .attr("type", "button")

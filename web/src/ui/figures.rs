@@ -16,6 +16,7 @@ use crate::settings::WINDOWS;
 use crate::signal::Signal;
 use crate::state::{AppState, Figures, Replayed};
 use crate::text::{T, css, decimal, fill, language, number, t};
+use crate::ui::card::pass_name;
 use crate::ui::header::selected;
 use crate::ui::settings::POLICIES;
 use crate::view::turns::turns;
@@ -569,23 +570,6 @@ const PASSES: [PassKind; 8] = [
     PassKind::Fade,
     PassKind::Emergency,
 ];
-
-/// What a pass does to what it touches.
-pub const fn pass_name(pass: PassKind) -> T {
-    match pass {
-        PassKind::Condense => T::PassCondense,
-        PassKind::Dedupe => T::PassDedupe,
-        PassKind::Strip => T::PassStrip,
-        PassKind::Offload => T::PassOffload,
-        PassKind::Summarize => T::PassSummarize,
-        PassKind::Truncate => T::PassTruncate,
-        PassKind::Fade => T::PassFade,
-        PassKind::Emergency => T::PassEmergency,
-        PassKind::Reasoning => T::PassReasoning,
-        PassKind::Recall => T::PassRecall,
-        PassKind::Earlier => T::PassEarlier,
-    }
-}
 
 const fn class_name(class: FactClass) -> T {
     match class {

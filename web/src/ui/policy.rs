@@ -13,8 +13,9 @@ use crate::signal::{Signal, kept};
 use crate::state::AppState;
 use crate::text::{T, fill, number, t};
 use crate::ui::bar;
+use crate::ui::card::pass_name;
 use crate::ui::field::{self, fault, framed, line, lines, option, tick};
-use crate::ui::figures::{pass_name, policy_name};
+use crate::ui::figures::policy_name;
 use crate::view::policy::{Entry, Field, Form, Kind, PASSES, REST, Wrong, base_of, text_of};
 use crate::view::record::TriedView;
 

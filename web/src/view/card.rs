@@ -1,5 +1,7 @@
 //! The compaction card's data: one element whose text changes in place.
 
+use palimpsest_core::pass::PassKind;
+
 use super::budget::Segment;
 
 /// The content of a card.
@@ -52,7 +54,7 @@ pub enum State {
         /// Tokens expected after.
         expected: u32,
     },
-    /// The layer is written.
+    /// The layer is written, or the window was made smaller without one.
     Done(Box<Done>),
     /// Nothing was written.
     Skipped {
@@ -64,9 +66,11 @@ pub enum State {
         /// Why, in a sentence.
         why: String,
     },
-    /// The layer was written and taken back.
+    /// It was done and taken back.
     Undone {
-        /// Tokens with the layer.
+        /// It had written a layer.
+        layer: bool,
+        /// Tokens with it.
         before: u32,
         /// Tokens without it.
         after: u32,
@@ -136,6 +140,10 @@ pub struct Done {
     pub author: Option<String>,
     /// Why the deterministic summariser stood in, if it did.
     pub fallback: Option<String>,
+    /// What each pass did, in their order: its kind, the messages it changed and the tokens it removed.
+    pub steps: Vec<(PassKind, u32, u32)>,
+    /// Messages of the user whose words are only in the summary now.
+    pub summarised: u32,
     /// Facts that are in no part of the window any more: the first of them.
     pub dropped: Vec<String>,
     /// The number of them; 0 in reports without it.
@@ -205,6 +213,8 @@ mod tests {
             layer: (2637, 402),
             author: None,
             fallback: None,
+            steps: Vec::new(),
+            summarised: 0,
             dropped: Vec::new(),
             lost: 0,
             kept: 5,

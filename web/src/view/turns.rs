@@ -90,6 +90,8 @@ mod tests {
             layer: (500, 90),
             author: None,
             fallback: None,
+            steps: Vec::new(),
+            summarised: 0,
             dropped: Vec::new(),
             lost: 0,
             kept: 0,
