@@ -396,10 +396,16 @@ test("what goes with one model is sent with it alone", SLOW, async () => {
   await type("own-share", "0,9");
   await type("own-temperature", "0.4");
   await type("own-seed", "7");
+  await type("own-penalty", "3");
+  await until(page, () => document.querySelector("#own-penalty-wrong").textContent === "A number above 0, at most 2.");
+  await type("own-penalty", "1,1");
+  await type("own-least", "0.05");
+  await type("own-most", "64");
+  await type("own-stop", "END\nYou:");
   await page.select("#own-stay", "7200");
   await type("own-window", "16k");
   await until(page, () => document.querySelector("#window")?.value === "16384");
-  assert.deepEqual(Object.values(await kept()), [{ window: 16384, temperature: 0.4, top_p: 0.9, seed: 7, keep_alive: 7200 }]);
+  assert.deepEqual(Object.values(await kept()), [{ window: 16384, temperature: 0.4, top_p: 0.9, min_p: 0.05, repeat_penalty: 1.1, seed: 7, most_tokens: 64, stop: ["END", "You:"], keep_alive: 7200 }]);
   assert.equal(await page.evaluate(() => JSON.parse(localStorage.getItem("palimpsest.settings")).window), 8192, "others keep theirs");
   await page.evaluate(() => (location.hash = "chat"));
   await say(page, "One");
@@ -407,6 +413,8 @@ test("what goes with one model is sent with it alone", SLOW, async () => {
   const sent = world.chats().at(-1);
   assert.equal(own, sent.model);
   assert.deepEqual([sent.options.temperature, sent.options.top_p, sent.options.seed, sent.options.num_ctx, sent.keep_alive], [0.4, 0.9, 7, 16384, 7200]);
+
+  assert.deepEqual([sent.options.min_p, sent.options.repeat_penalty, sent.options.num_predict, sent.options.stop], [0.05, 1.1, 64, ["END", "You:"]]);
 
   await say(page, "/model");
   await page.waitForSelector("dialog[open]");
@@ -417,7 +425,16 @@ test("what goes with one model is sent with it alone", SLOW, async () => {
   await say(page, "Two");
   await messages(page, 4);
   const plain = world.chats().at(-1);
+  assert.deepEqual([plain.options.min_p, plain.options.repeat_penalty, plain.options.stop, plain.options.num_predict > 64], [undefined, undefined, undefined, true]);
   assert.deepEqual([plain.model, plain.options.temperature, plain.options.top_p, plain.options.num_ctx, plain.keep_alive], [second, 1, undefined, 8192, 1800]);
+
+  // the last reply is written again by the first model; the other one stays on its branch
+  await page.hover(".msg:last-of-type");
+  await click(page, "#again-with");
+  await click(page, `dialog[open] [data-model='${own}']`);
+  await until(page, () => document.querySelector(".flip > span")?.textContent === "2 / 2" && !document.querySelector(".replying"));
+  assert.equal(world.chats().at(-1).model, own);
+  assert.equal(await text(page, "#model"), own);
   await world.end();
 });
 

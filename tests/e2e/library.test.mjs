@@ -252,7 +252,7 @@ for (const engine of ENGINES) test(`sessions are pinned, doubled, exported, eras
   await messages(page, 2);
   await say(page, "/export md");
   const markdown = fs.readFileSync(await saved(".md"), "utf8");
-  assert.match(markdown, /^# Remember the number 4711 \(copy\)[\s\S]*## 1\. You[\s\S]*4711[\s\S]*Kept in words\./);
+  assert.match(markdown, /^# Remember the number 4711 \(copy\)$[\s\S]*^## User$[\s\S]*4711[\s\S]*^## Assistant$[\s\S]*Kept in words\./m);
 
   await library(page);
   await click(page, "#export-all");

@@ -94,9 +94,21 @@ pub struct ModelSettings {
     /// The share of probability that words are chosen from, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub top_p: Option<f32>,
+    /// Words less likely than this share of the likeliest one are left out, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_p: Option<f32>,
+    /// The penalty on words that were just written; 1 for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeat_penalty: Option<f32>,
     /// A number that makes its choices repeatable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u32>,
+    /// The most tokens of a reply.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub most_tokens: Option<u32>,
+    /// Texts that end a reply.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stop: Vec<String>,
     /// Seconds it stays loaded; negative for ever.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep_alive: Option<i32>,
@@ -358,6 +370,22 @@ pub fn share_of(text: &str) -> Result<Option<f32>, NoNumber> {
     }
 }
 
+/// `text` as a penalty on repetition, above 0 and at most 2; nothing for the model's own.
+pub fn penalty_of(text: &str) -> Result<Option<f32>, NoNumber> {
+    let text = text.trim().replace(',', ".");
+    match number::read(&text) {
+        _ if text.is_empty() => Ok(None),
+        Some(penalty) if penalty > 0.0 && penalty <= 2.0 => Ok(Some(penalty)),
+        _ => Err(NoNumber),
+    }
+}
+
+/// `text` as texts that end a reply, a line each.
+pub fn stops_of(text: &str) -> Vec<String> {
+    let lines = text.lines().map(|line| line.replace("\\n", "\n"));
+    lines.filter(|line| !line.is_empty()).collect()
+}
+
 /// `text` as a seed; nothing for a new one each time.
 pub fn seed_of(text: &str) -> Result<Option<u32>, NoNumber> {
     match text.trim() {
@@ -535,6 +563,11 @@ mod tests {
             (share_of(" 0,9"), share_of("0")),
             (Ok(Some(0.9)), Err(NoNumber))
         );
+        assert_eq!(
+            (penalty_of("1,1"), penalty_of("2.5"), penalty_of("")),
+            (Ok(Some(1.1)), Err(NoNumber), Ok(None))
+        );
+        assert_eq!(stops_of("END\n\n\\nYou:\n"), ["END", "\nYou:"]);
         assert_eq!(
             (seed_of(" 7 "), seed_of("-1"), seed_of("")),
             (Ok(Some(7)), Err(NoNumber), Ok(None))

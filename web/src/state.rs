@@ -400,6 +400,8 @@ pub enum Dialog {
     Goal,
     /// The open session as a file: in which form.
     Save,
+    /// The model that writes the last reply again.
+    AgainWith,
     /// A line to keep word for word.
     Pin,
     /// Sentences of a message to keep word for word.

@@ -1,26 +1,43 @@
 //! Saying something again: regenerate, edit and resend, go from branch to branch. Nothing is removed.
 
+use std::rc::Rc;
+
+use palimpsest_engine::Session;
+
+use super::model::take_model;
 use super::sessions::{forget_failure, offer_reply};
 use super::talk::{Turn, talk};
-use super::{failed, list, note, show_all, with_engine, with_writer};
+use super::{Back, failed, list, note, show_all, with_engine, with_writer};
 use crate::text::{T, t};
 use crate::view::thread::{Block, Entry, Who};
 use crate::{bind, state::AppState};
 
 /// Has the last reply written again; the present one stays on its branch.
 pub(super) fn regenerate() {
+    with_writer(|back, session| async move { again(&back, &session).await });
+}
+
+/// The same by another model, which the session has from then on.
+pub(super) fn regenerate_with(model: String) {
     with_writer(|back, session| async move {
-        if session.is_replying() || !super::can_send(&back) {
-            return;
-        }
-        match session.rewind_to_last_user().await {
-            Ok(_) => {
-                show_all(&back).await;
-                talk(&back, &session, Turn::Waits).await;
-            }
-            Err(error) => failed(&back, &error),
+        if !session.is_replying() {
+            take_model(&back, &session, model).await;
+            again(&back, &session).await;
         }
     });
+}
+
+async fn again(back: &Rc<Back>, session: &Session) {
+    if session.is_replying() || !super::can_send(back) {
+        return;
+    }
+    match session.rewind_to_last_user().await {
+        Ok(_) => {
+            show_all(back).await;
+            talk(back, session, Turn::Waits).await;
+        }
+        Err(error) => failed(back, &error),
+    }
 }
 
 /// Has the model go on with the last reply, which is not whole.

@@ -169,49 +169,58 @@ pub(super) fn policy_for_model(on: bool) {
 /// Changes model, window or policy of the open session; the next session starts with the same.
 fn remodel(edit: impl FnOnce(&mut Settings) + 'static) {
     with_writer(|back, session| async move {
-        let head = session.head();
-        let general = back.state.settings.get_untracked();
-        let mut wish = general.clone();
-        wish.model.clone_from(&head.model);
-        wish.window = head.window;
-        wish.policy.clone_from(&head.policy);
-        edit(&mut wish);
-        if wish.model != head.model {
-            if let Some(own) = wish.model_policies.get(&wish.model) {
-                wish.policy.clone_from(own);
-            }
-            // a window that went with the model before stays with it
-            let own = |model: &str| wish.models.get(model).and_then(|own| own.window);
-            match (own(&wish.model), own(&head.model)) {
-                (Some(window), _) => wish.window = window,
-                (None, Some(_)) => wish.window = general.window,
-                (None, None) => {}
-            }
-        }
-        let same = head.thinking && wish.model == head.model;
-        let thinking = thinks(back.state, &wish.model).unwrap_or(same);
-        match session
-            .set_model(&wish.model, wish.window, &wish.policy, thinking)
-            .await
-        {
-            Ok(()) => {
-                heed_window(&back, &session).await;
-                change(move |s| {
-                    *s = wish;
-                    // what goes with one model says nothing about the others
-                    if s.models.get(&s.model).and_then(|own| own.window) == Some(s.window) {
-                        s.window = general.window;
-                    }
-                });
-                back.state.activity.set(Activity::Quiet);
-            }
-            Err(error) => failed(&back, &error),
-        }
-        show_all(&back).await;
-        list(&back).await;
-        want_vocabulary(Rc::clone(&back));
+        remodelled(&back, &session, edit).await;
         tended(back, session);
     });
+}
+
+/// The open session gets another model, and its settings.
+pub(super) async fn take_model(back: &Rc<Back>, session: &Session, name: String) {
+    remodelled(back, session, move |s| s.model = name).await;
+}
+
+async fn remodelled(back: &Rc<Back>, session: &Session, edit: impl FnOnce(&mut Settings)) {
+    let head = session.head();
+    let general = back.state.settings.get_untracked();
+    let mut wish = general.clone();
+    wish.model.clone_from(&head.model);
+    wish.window = head.window;
+    wish.policy.clone_from(&head.policy);
+    edit(&mut wish);
+    if wish.model != head.model {
+        if let Some(own) = wish.model_policies.get(&wish.model) {
+            wish.policy.clone_from(own);
+        }
+        // a window that went with the model before stays with it
+        let own = |model: &str| wish.models.get(model).and_then(|own| own.window);
+        match (own(&wish.model), own(&head.model)) {
+            (Some(window), _) => wish.window = window,
+            (None, Some(_)) => wish.window = general.window,
+            (None, None) => {}
+        }
+    }
+    let same = head.thinking && wish.model == head.model;
+    let thinking = thinks(back.state, &wish.model).unwrap_or(same);
+    match session
+        .set_model(&wish.model, wish.window, &wish.policy, thinking)
+        .await
+    {
+        Ok(()) => {
+            heed_window(back, session).await;
+            change(move |s| {
+                *s = wish;
+                // what goes with one model says nothing about the others
+                if s.models.get(&s.model).and_then(|own| own.window) == Some(s.window) {
+                    s.window = general.window;
+                }
+            });
+            back.state.activity.set(Activity::Quiet);
+        }
+        Err(error) => failed(back, &error),
+    }
+    show_all(back).await;
+    list(back).await;
+    want_vocabulary(Rc::clone(back));
 }
 
 /// How replies of the open session choose their words.

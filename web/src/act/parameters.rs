@@ -63,6 +63,12 @@ pub(super) fn tune(state: AppState, request: &mut ChatRequest) {
     if request.purpose == Purpose::Chat {
         options.temperature = options.temperature.or(own.temperature).or(usual);
         options.top_p = options.top_p.or(own.top_p);
+        options.min_p = options.min_p.or(own.min_p);
+        options.repeat_penalty = options.repeat_penalty.or(own.repeat_penalty);
+        options.stop.extend(own.stop);
+        if let Some(most) = own.most_tokens {
+            options.num_predict = options.num_predict.min(most);
+        }
         options.seed = options.seed.or(own.seed);
         if let Some(think) = think {
             options.think = Some(think != Think::Off);

@@ -175,6 +175,8 @@ part! {
         fn keep_part() = saying::keep_part;
         /// Has the last reply written again; the present one stays on its branch.
         fn regenerate() = branch::regenerate;
+        /// The same by another model, which the session has from then on.
+        fn regenerate_with(model: String) = branch::regenerate_with;
         /// Has the model go on with the last reply, which is not whole.
         fn continue_reply() = branch::continue_reply;
         /// Says something else in place of the message with the number `place`. What followed stays on its branch.

@@ -44,7 +44,8 @@ pub fn dialog(dialog: Dialog) -> AnyView {
         Dialog::RewriteLayer => layers::rewrite(state),
         Dialog::Cover { place } => layers::cover(state, place),
         Dialog::Window => window_size(state),
-        Dialog::Model => model(state),
+        Dialog::Model => model(state, T::ChooseModel, act::choose_model),
+        Dialog::AgainWith => model(state, T::RegenerateWith, act::regenerate_with),
         Dialog::Goal => goal::goal(state),
         Dialog::Save => save::save(state),
         Dialog::Pin => pin::typed(state),
@@ -311,8 +312,8 @@ fn window_size(state: AppState) -> AnyView {
     frame(state, t(T::Window).to_owned(), body)
 }
 
-/// The models of the server with what is known of each.
-fn model(state: AppState) -> AnyView {
+/// The models of the server with what is known of each, and what is done with the one that is chosen.
+fn model(state: AppState, title: T, then: fn(String)) -> AnyView {
     let chosen = state
         .open
         .with_untracked(|o| o.as_ref().map(|o| o.model.clone()))
@@ -328,7 +329,7 @@ fn model(state: AppState) -> AnyView {
         let body = el("div")
             .child(act::offline(connection))
             .child(el("p").class("acts").child(to_settings));
-        return frame(state, t(T::ChooseModel).to_owned(), body);
+        return frame(state, t(title).to_owned(), body);
     }
     let list = el("ul")
         .class("models")
@@ -355,7 +356,7 @@ fn model(state: AppState) -> AnyView {
                     .child(el("span").child(size))
                     .child(el("span").class("sub").child(about.join(" · ")))
                     .click(move || {
-                        act::choose_model(name.clone());
+                        then(name.clone());
                         state.dialog.set(None);
                     }),
             )

@@ -166,15 +166,23 @@ fn tools(message: &Arc<Message>) -> El {
 /// The last reply can be written again.
 fn again(message: &Arc<Message>) -> AnyView {
     let seq = message.seq;
-    live_if(is_last(seq), || {
+    let button = |id: &'static str, name: T, sign: &'static str| {
         el("button")
             .class("quiet")
             .attr("type", "button")
-            .attr("id", "again")
-            .attr("aria-label", t(T::Regenerate))
-            .attr("title", t(T::Regenerate))
-            .child(icon("again"))
-            .click(act::regenerate)
+            .attr("id", id)
+            .attr("aria-label", t(name))
+            .attr("title", t(name))
+            .child(icon(sign))
+    };
+    live_if(is_last(seq), move || {
+        let state = AppState::here();
+        el("span")
+            .child(button("again", T::Regenerate, "again").click(act::regenerate))
+            .child(
+                button("again-with", T::RegenerateWith, "branch")
+                    .click(move || state.dialog.set(Some(Dialog::AgainWith))),
+            )
             .view()
     })
 }

@@ -9,11 +9,14 @@ use crate::act;
 use crate::el::{El, el, live_on, nothing};
 use crate::icon::icon;
 use crate::page;
-use crate::settings::{ModelSettings, Think, seed_of, share_of, temperature_of, window_of};
+use crate::settings::{
+    ModelSettings, Think, penalty_of, seed_of, share_of, stops_of, temperature_of, tokens_of,
+    window_of,
+};
 use crate::signal::Signal;
 use crate::state::AppState;
 use crate::text::{T, fill, number, t};
-use crate::ui::field::{Wrong, framed, line, option};
+use crate::ui::field::{Wrong, framed, line, lines, option};
 use crate::ui::header::selected;
 use crate::view::model::ModelEntry;
 
@@ -58,7 +61,7 @@ fn share(value: Option<f32>) -> String {
     value.map(shortest).unwrap_or_default()
 }
 
-static FIELDS: [Field; 4] = [
+static FIELDS: [Field; 7] = [
     Field {
         id: "own-window",
         name: T::Window,
@@ -95,6 +98,42 @@ static FIELDS: [Field; 4] = [
             let value = share_of(typed).ok()?;
             Some(Box::new(move |own: &mut ModelSettings| {
                 own.top_p = value;
+            }))
+        },
+    },
+    Field {
+        id: "own-least",
+        name: T::MinP,
+        wrong: T::TopPWrong,
+        shown: |own| share(own.min_p),
+        typed: |typed| {
+            let value = share_of(typed).ok()?;
+            Some(Box::new(move |own: &mut ModelSettings| {
+                own.min_p = value;
+            }))
+        },
+    },
+    Field {
+        id: "own-penalty",
+        name: T::RepeatPenalty,
+        wrong: T::PenaltyWrong,
+        shown: |own| share(own.repeat_penalty),
+        typed: |typed| {
+            let value = penalty_of(typed).ok()?;
+            Some(Box::new(move |own: &mut ModelSettings| {
+                own.repeat_penalty = value;
+            }))
+        },
+    },
+    Field {
+        id: "own-most",
+        name: T::MostTokens,
+        wrong: T::MostTokensWrong,
+        shown: |own| whole(own.most_tokens),
+        typed: |typed| {
+            let value = tokens_of(typed)?;
+            Some(Box::new(move |own: &mut ModelSettings| {
+                own.most_tokens = value;
             }))
         },
     },
@@ -148,6 +187,7 @@ pub fn parameters(state: AppState) -> AnyView {
                         .children(FIELDS.iter().map(|field| one(field, &own)))
                         .child(thinks.then(|| thinking(&own)))
                         .child(stays(&own))
+                        .child(stops(&own))
                         .child(writers(state, &own)),
                 )
                 .view()
@@ -186,6 +226,18 @@ fn thinking(own: &ModelSettings) -> El {
         .child(option("", t(T::ThinkOwn), chosen.is_none()))
         .children(all);
     el("label").child(t(T::ThinkFirst)).child(list)
+}
+
+/// Texts that end a reply, a line each.
+fn stops(own: &ModelSettings) -> El {
+    let shown: Vec<String> = own.stop.iter().map(|s| s.replace('\n', "\\n")).collect();
+    let area = lines(&shown.join("\n"), "2")
+        .attr("id", "own-stop")
+        .on("change", |_| {
+            let all = stops_of(&page::value("#own-stop"));
+            act::for_model(move |own| own.stop = all);
+        });
+    el("label").child(t(T::StopTexts)).child(area)
 }
 
 fn stays(own: &ModelSettings) -> El {

@@ -27,7 +27,7 @@ export interface Policy {
   base?: PolicyName;
   /** Its name. */
   name?: string;
-  /** When a session compacts without being asked. */
+  /** When a session compacts without being asked. `idle`: nothing was said for so many seconds, and the window is over its target. */
   triggers?: (
     | { on: "fill"; of: "available" | "window_less_fixed" | "window" | "window_less_tier"; at: number }
     | { on: "messages"; count: number }
@@ -85,7 +85,7 @@ export interface Policy {
   };
   /** What counts as a repetition: patterns of tool names, and the arguments that name a file. */
   repeats?: { floor?: number; reads?: string; writes?: string; edits?: string; paths?: string[] };
-  /** When a watermark is set. */
+  /** When a watermark is set. `tools`: a pattern for tools whose calls set one, in lists and in sessions whose policy acts on marks. */
   marks?: { tools?: string; onActivate?: boolean; everyTokens?: number; atTasks?: boolean };
 }
 
