@@ -21,7 +21,7 @@ test("a page without a model says how to add one, and takes no other file", { ti
   const world = await begin({ settings: { address: NOBODY } });
   const { page } = world;
   await click(page, "#use-page-model");
-  await until(page, () => /Add one as a GGUF file/.test(document.querySelector(".offline").textContent));
+  await until(page, () => /Add a small one as a GGUF file/.test(document.querySelector(".offline").textContent));
   const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "palimpsest-file-")), "notes.gguf");
   fs.writeFileSync(file, "These are notes.");
   await (await page.waitForSelector("#first-model-file")).uploadFile(file);

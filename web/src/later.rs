@@ -117,9 +117,10 @@ impl<P> Door<P> {
     }
 }
 
-/// A part: its table, the door to it, and a function for each of its functions.
+/// A part: its table, the door to it, and a function for each of its functions. Texts that only it shows are learned as it comes.
 macro_rules! part {
     ($(#[$about:meta])* $part:ident: $table:ident {
+        $(learns $texts:path;)?
         $( $(#[$doc:meta])* fn $name:ident($($given:ident: $type:ty),* $(,)?) = $to:path; )*
         $(answer { $( $(#[$answer_doc:meta])* fn $answer:ident($($asked:ident: $asked_type:ty),* $(,)?) -> $is:ty = $from:path; )* })?
         $(view { $( $(#[$view_doc:meta])* fn $view:ident($($seen:ident: $seen_type:ty),* $(,)?) = $made:path; )* })?
@@ -136,6 +137,7 @@ macro_rules! part {
         pub(crate) fn $part() -> &'static Door<$table> {
             #[::wasm_split_helpers::wasm_split($part, fallible)]
             fn $part() -> Result<&'static $table, ::wasm_split_helpers::SplitLoaderError> {
+                $( $crate::text::learn_screens($texts); )?
                 static TABLE: $table = $table { $( $name: $to, )* $($( $answer: $from, )*)? $($( $view: $made, )*)? };
                 Ok(&TABLE)
             }

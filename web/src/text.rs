@@ -8,20 +8,32 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::view::kept::Kept;
 
-/// Defines the keys of all texts, and the texts in English.
+/// Defines the keys of all texts, and the texts in English: those of the page as it stands first, and those that only screens and
+/// dialogs show.
 macro_rules! texts {
-    ($($name:ident: $text:literal,)*) => {
+    (page { $($name:ident: $text:literal,)* } screens { $($later:ident: $told:literal,)* }) => {
         /// A text of the page.
         #[allow(missing_docs)]
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum T { $($name,)* }
+        pub enum T { $($name,)* $($later,)* }
 
-        pub(super) fn english(text: T) -> &'static str {
-            match text { $(T::$name => $text,)* }
+        pub(super) fn page(text: T) -> Option<&'static str> {
+            match text {
+                $(T::$name => Some($text),)*
+                _ => None,
+            }
+        }
+
+        /// The texts of screens and dialogs in English; nothing for any other.
+        pub fn screens(text: T) -> &'static str {
+            match text {
+                $(T::$later => $told,)*
+                _ => "",
+            }
         }
 
         #[cfg(test)]
-        pub(super) const KEYS: &[T] = &[$(T::$name,)*];
+        pub(super) const KEYS: &[T] = &[$(T::$name,)* $(T::$later,)*];
     };
 }
 
@@ -39,8 +51,7 @@ mod de;
 mod en;
 
 pub use de::german;
-pub use en::T;
-use en::english;
+pub use en::{T, screens};
 
 /// A language of the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,6 +106,25 @@ static OTHER: OnceLock<fn(T) -> &'static str> = OnceLock::new();
 pub fn learn(texts: fn(T) -> &'static str) {
     // seen through, it would be called directly, and be part of the page again
     let _ = OTHER.set(std::hint::black_box(texts));
+}
+
+/// The texts of screens and dialogs in English: they come with the part that shows them.
+static SCREENS: OnceLock<fn(T) -> &'static str> = OnceLock::new();
+
+/// Takes the texts of screens and dialogs.
+pub fn learn_screens(texts: fn(T) -> &'static str) {
+    let _ = SCREENS.set(std::hint::black_box(texts));
+}
+
+fn english(text: T) -> &'static str {
+    en::page(text).unwrap_or_else(|| {
+        // natively there are no parts
+        #[cfg(not(target_arch = "wasm32"))]
+        learn_screens(screens);
+        let screens = SCREENS.get();
+        debug_assert!(screens.is_some(), "{text:?} is shown before it was learned");
+        screens.map_or("", |screens| screens(text))
+    })
 }
 
 /// The text in the present language, or in English while that was not learned.

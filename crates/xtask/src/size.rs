@@ -26,6 +26,9 @@ struct Budget {
 
 impl Budget {
     fn counts(&self, file: &str) -> bool {
+        if MODEL.iter().any(|name| file.starts_with(name)) {
+            return false;
+        }
         let ending = Path::new(file).extension().unwrap_or_default();
         (self.ending.is_empty() || ending == self.ending)
             && file.split('/').any(|folder| folder == PARTS) == self.later
@@ -34,6 +37,9 @@ impl Budget {
                 .is_some_and(|name| name.to_string_lossy().starts_with(self.named))
     }
 }
+
+/// A model in the page: it is fetched by a click, and no file of it before.
+const MODEL: [&str; 4] = ["llm/", "model.", "model-worker.", "builtin."];
 
 #[rustfmt::skip]
 const BUDGETS: &[Budget] = &[

@@ -210,6 +210,7 @@ part! {
 part! {
     /// Everything beside the conversation: the screens, the dialogs, and what is done there.
     desk: Desk {
+        learns text::screens;
         /// Opens a session at a message or a layer.
         fn open_at(id: String, place: Place) = sessions::open_at;
         /// Does what a command says.
