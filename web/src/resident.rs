@@ -62,20 +62,15 @@ pub async fn keep(file: &File) -> Result<(), String> {
 
 async fn worker() -> Result<JsValue, ModelError> {
     let unreachable = |why: &str| ModelError::Unreachable { why: why.into() };
+    if STARTED.with_borrow(Option::is_none) {
+        let start = START.with_borrow(Clone::clone);
+        let start = start.ok_or_else(|| unreachable("this page has no model of its own"))?;
+        let started = start.call0(&JsValue::NULL).ok();
+        STARTED.set(started.and_then(|promise| promise.dyn_into().ok()));
+    }
     let started = STARTED.with_borrow(Clone::clone);
-    let promise = match started {
-        Some(promise) => promise,
-        None => {
-            let start = START.with_borrow(Clone::clone);
-            let start = start.ok_or_else(|| unreachable("this page has no model of its own"))?;
-            let promise = start.call0(&JsValue::NULL).ok();
-            let promise = promise.and_then(|made| made.dyn_into::<Promise>().ok());
-            let promise = promise.ok_or_else(|| unreachable("the model's script is not there"))?;
-            STARTED.set(Some(promise.clone()));
-            promise
-        }
-    };
-    let worker = JsFuture::from(promise).await;
+    let started = started.ok_or_else(|| unreachable("the model's script is not there"))?;
+    let worker = JsFuture::from(started).await;
     worker.map_err(|_| {
         // it may be there at the next attempt
         STARTED.set(None);

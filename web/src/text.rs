@@ -34,6 +34,9 @@ macro_rules! texts {
 
         #[cfg(test)]
         pub(super) const KEYS: &[T] = &[$(T::$name,)* $(T::$later,)*];
+
+        #[cfg(test)]
+        pub(super) const OF_SCREENS: &[T] = &[$(T::$later,)*];
     };
 }
 
@@ -237,7 +240,7 @@ pub fn kept(kept: Kept) -> Option<&'static str> {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::en::KEYS;
+    use super::en::{KEYS, OF_SCREENS};
     use super::*;
 
     #[test]
@@ -289,6 +292,64 @@ mod tests {
                 all.push((path.display().to_string(), code.to_owned()));
             }
         }
+    }
+
+    /// The files whose code comes with the part `desk` alone, as names under `src`.
+    const DESK: [&str; 26] = [
+        "act/import.rs",
+        "act/layers.rs",
+        "act/library.rs",
+        "act/records.rs",
+        "act/trash.rs",
+        "ui/budgeting.rs",
+        "ui/connection.rs",
+        "ui/context.rs",
+        "ui/dialog.rs",
+        "ui/dialog/goal.rs",
+        "ui/dialog/layers.rs",
+        "ui/dialog/pin.rs",
+        "ui/dialog/save.rs",
+        "ui/figures.rs",
+        "ui/library.rs",
+        "ui/parameters.rs",
+        "ui/policy.rs",
+        "ui/profiles.rs",
+        "ui/settings.rs",
+        "ui/snapshots.rs",
+        "ui/storage.rs",
+        "ui/trash.rs",
+        "view/policy.rs",
+        "view/policy/rest.rs",
+        "view/policy/rules.rs",
+        "view/profile.rs",
+    ];
+
+    /// What of those files is shown without the part: its texts come with the page.
+    const SHOWN_BEFORE: [T; 3] = [T::AddModelFile, T::SnapshotAutomatic, T::BeforeLayer];
+
+    /// A text that comes with the screens is said by nobody else, or the page would have nothing to show in its place.
+    #[test]
+    fn texts_of_screens_are_said_by_screens() {
+        let mut all = Vec::new();
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        sources(&root, &mut all);
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        for name in OF_SCREENS {
+            assert!(!SHOWN_BEFORE.contains(name), "{name:?}");
+            let key = format!("T::{name:?}");
+            let says = |code: &String| {
+                let mut places = code.match_indices(&key);
+                places.any(|(at, _)| !code[at + key.len()..].starts_with(is_word))
+            };
+            let desk = |path: &str| {
+                DESK.iter()
+                    .any(|file| path.ends_with(&format!("/src/{file}")))
+            };
+            let others = all.iter().filter(|(path, code)| !desk(path) && says(code));
+            let others: Vec<&String> = others.map(|(path, _)| path).collect();
+            assert!(others.is_empty(), "{name:?} is said in {others:?}");
+        }
+        assert!(OF_SCREENS.len() > 400);
     }
 
     /// The arguments of the call whose opening bracket stands at the beginning of `code`, and of lists as one.

@@ -42,7 +42,8 @@ calls! {
         fn history(before: Option<u32>, limit: u32) -> Result<String, Failure>;
         /// Makes the window smaller.
         fn compact(given: &str, stop: &Stop) -> Result<Promise, Failure>;
-        /// The automatic compaction, if it is due: to be called after every reply.
+        /// The automatic compaction, if it is due: to be called after every reply. JSON text of the milliseconds until one is due
+        /// because nothing is said, or `null`.
         fn tend(stop: &Stop) -> Promise;
         /// Takes the deterministic summary instead of waiting for the model.
         #[wasm_bindgen(js_name = skipWait)]

@@ -168,7 +168,7 @@ fn anchor(state: AppState, message: &Arc<Message>) -> AnyView {
                         from,
                         to,
                         !state.anchors.with_untracked(|all| all.contains(&from)),
-                    )
+                    );
                 })
                 .view()
         },

@@ -238,12 +238,12 @@ impl Session {
             idle_seconds,
             ..Occasion::default()
         };
-        self.is_due_at(&occasion)
+        self.is_due_at(occasion)
     }
 
-    fn is_due_at(&self, occasion: &Occasion) -> bool {
+    fn is_due_at(&self, occasion: Occasion) -> bool {
         let state = self.0.state.borrow();
-        state.context.due(occasion).is_some()
+        state.context.due(&occasion).is_some()
             && state.head.config.compression.enabled
             && !state.context.view().paused
             && state.head.strikes < STRIKES
@@ -275,20 +275,22 @@ impl Session {
         })
     }
 
-    /// The milliseconds until the policy's idle trigger fires, if nothing is said.
-    fn until_idle(&self) -> Option<u32> {
-        let policy = Rc::clone(&self.0.state.borrow().context.setup().policy);
-        let seconds = policy.triggers.iter().filter_map(|trigger| match trigger {
+    /// The milliseconds until the policy's idle trigger fires, if nothing is said. `None` if it has none, or if it would change
+    /// nothing.
+    pub fn until_idle(&self) -> Option<u32> {
+        let idle = |trigger: &Trigger| match trigger {
             Trigger::Idle { seconds } => Some(*seconds),
             _ => None,
-        });
-        let idle_seconds = seconds.min()?;
+        };
+        let state = self.0.state.borrow();
+        let policy = &state.context.setup().policy;
+        let idle_seconds = policy.triggers.iter().find_map(idle)?;
         let occasion = Occasion {
             idle_seconds,
             ..Occasion::default()
         };
         let left = f64::from(idle_seconds) * 1_000.0 - self.idle_ms();
-        self.is_due_at(&occasion).then_some(left.max(0.0) as u32)
+        self.is_due_at(occasion).then_some(left.max(0.0) as u32)
     }
 
     /// The speed of the model, as measured since the session was opened.

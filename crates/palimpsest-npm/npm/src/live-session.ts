@@ -36,6 +36,8 @@ export class LiveSession implements Session {
   readonly #running = new Set<Promise<unknown>>();
   /** Ends everything that can be ended. */
   readonly #closing = new AbortController();
+  /** What waits for the conversation to rest, where the policy compacts it then. */
+  #rest: ReturnType<typeof setTimeout> | undefined;
   #closed: Promise<void> | undefined;
   /** How the last compaction ended. */
   #outcome: CompactionOutcome | null = null;
@@ -316,6 +318,7 @@ export class LiveSession implements Session {
       if (inner === undefined) return;
       this.#inner = undefined;
       this.#closing.abort(closed());
+      clearTimeout(this.#rest);
       if (!this.#module.crashed) inner.close();
       while (this.#running.size > 0) await Promise.allSettled(this.#running);
       this.#host.hush();
@@ -441,7 +444,15 @@ export class LiveSession implements Session {
   /** The automatic compaction, in the background. What becomes of it is told by events. */
   #tend(): void {
     if (this.#inner === undefined) return;
-    this.#stoppable(this.#closing.signal, (inner, stop) => inner.tend(stop)).catch(() => {});
+    clearTimeout(this.#rest);
+    const done = this.#stoppable(this.#closing.signal, (inner, stop) => inner.tend(stop));
+    done.then((text) => {
+      const wait = JSON.parse(text as string) as number | null;
+      if (wait === null || this.#inner === undefined) return;
+      // a conversation that rests keeps no program running
+      this.#rest = setTimeout(() => this.#tend(), wait);
+      (this.#rest as { unref?: () => void }).unref?.();
+    }).catch(() => {});
   }
 }
 

@@ -4,7 +4,6 @@ use palimpsest_text::json::ToJson as _;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use futures_util::future::{Either, select};
 use futures_util::lock::Mutex;
 use js_sys::{Function, Promise};
 use palimpsest_browser::outline::{Info, Item};
@@ -273,18 +272,9 @@ impl Conversing for Live {
             ..CompactOptions::default()
         };
         promise(async move {
-            let mut done = session.tend(options.clone(), signal.clone()).await?;
-            if done.is_none() {
-                // the policy may ask for one when nothing is said for a while
-                let is_due = match select(session.idle(), Box::pin(signal.aborted())).await {
-                    Either::Left((is_due, _)) => is_due,
-                    Either::Right(_) => false,
-                };
-                if is_due {
-                    done = session.tend(options, signal).await?;
-                }
-            }
-            text(&done.map(Done::from))
+            let done = session.tend(options, signal).await?;
+            let wait = done.is_none().then(|| session.until_idle()).flatten();
+            text(&wait)
         })
     }
 
