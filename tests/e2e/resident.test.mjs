@@ -6,7 +6,7 @@ import os from "node:os";
 import path from "node:path";
 import test from "node:test";
 import { click, text, until } from "./acts.mjs";
-import { begin, cleanUp, say } from "./harness.mjs";
+import { ENGINES, begin, cleanUp, say } from "./harness.mjs";
 
 test.afterEach(cleanUp);
 
@@ -32,6 +32,42 @@ test("a page without a model says how to add one, and takes no other file", { ti
   // and back to a server
   await page.select("#kind", "ollama");
   await until(page, () => document.querySelector("#address")?.value === "http://localhost:11434");
+  await world.end(ABSENT);
+});
+
+/** The beginning of a model's file: what kind of model it is, and no weights. */
+function beginning() {
+  const bytes = [];
+  const whole = (value, size) => { for (let at = 0; at < size; at += 1) bytes.push(Math.floor(value / 256 ** at) % 256); };
+  const text = (words) => { whole(words.length, 8); bytes.push(...Buffer.from(words)); };
+  bytes.push(...Buffer.from("GGUF"));
+  whole(3, 4);
+  whole(0, 8);
+  whole(2, 8);
+  text("general.architecture"); whole(8, 4); text("llama");
+  text("llama.context_length"); whole(4, 4); whole(2048, 4);
+  return Buffer.from(bytes);
+}
+
+/// An added file is a model from then on, also after a reload; one that llama.cpp cannot load says so, the question stays, and added files are
+/// removed again.
+for (const engine of ENGINES) test(`a file is added, cannot be loaded, and is removed (${engine})`, { timeout: 180_000 }, async () => {
+  const world = await begin({ engine, settings: { address: NOBODY } });
+  const { page } = world;
+  await click(page, "#use-page-model");
+  const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "palimpsest-file-")), "Tiny model.gguf");
+  fs.writeFileSync(file, beginning());
+  await (await page.waitForSelector("#first-model-file")).uploadFile(file);
+  await until(page, () => document.querySelector(".live.okc") && document.querySelector("#model").textContent === "tiny-model");
+  await page.reload();
+  await until(page, () => document.querySelector(".live.okc") && document.querySelector("#model").textContent === "tiny-model");
+  await say(page, "Is anybody there?");
+  await until(page, () => /The reply failed: \S/.test(document.querySelector("#s-chat").textContent) && !document.querySelector(".replying"));
+  assert.match(await text(page, ".thread"), /Is anybody there\?/);
+  await page.evaluate(() => (location.hash = "settings"));
+  await click(page, "#drop-models");
+  await until(page, () => !document.querySelector(".live.okc"));
+  await page.evaluate(() => (location.hash = "chat"));
   await world.end(ABSENT);
 });
 

@@ -63,15 +63,35 @@ async function models() {
 async function keep(file) {
   const magic = decoder.decode(await file.slice(0, 4).arrayBuffer());
   if (magic !== "GGUF") throw new Error(`${file.name} is no GGUF file`);
-  const to = await (await folder(true)).getFileHandle(file.name, { create: true });
+  const there = await folder(true);
+  const to = await there.getFileHandle(file.name, { create: true });
   const access = await to.createSyncAccessHandle();
+  let whole = false;
   try {
     access.truncate(0);
     const step = 1 << 24;
-    for (let at = 0; at < file.size; at += step) access.write(new Uint8Array(await file.slice(at, at + step).arrayBuffer()), { at });
+    for (let at = 0; at < file.size; at += step) {
+      const piece = new Uint8Array(await file.slice(at, at + step).arrayBuffer());
+      if (access.write(piece, { at }) < piece.length) throw new Error("there is no room for it");
+    }
     access.flush();
+    whole = true;
   } finally {
     access.close();
+    // half of a model is none
+    if (!whole) await there.removeEntry(file.name);
+  }
+  headers.delete(called(file.name));
+}
+
+/** Removes every file that was added. */
+async function drop() {
+  await unload();
+  headers.clear();
+  try {
+    await (await navigator.storage.getDirectory()).removeEntry(FOLDER, { recursive: true });
+  } catch (error) {
+    if (error.name !== "NotFoundError") throw error;
   }
 }
 
@@ -287,7 +307,10 @@ let turn = Promise.resolve();
 onmessage = ({ data }) => {
   const { id } = data;
   if (data.stop) return running.get(id)?.abort();
-  if (data.add) return keep(data.add).then(() => postMessage({ id }), (error) => postMessage({ id, error: { why: String(error?.message ?? error) } }));
+  if (data.add || data.drop) {
+    const done = data.add ? keep(data.add) : drop();
+    return done.then(() => postMessage({ id }), (error) => postMessage({ id, error: { why: String(error?.message ?? error) } }));
+  }
   const stop = new AbortController();
   running.set(id, stop);
   let begun = false;

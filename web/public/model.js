@@ -84,5 +84,7 @@ export function open() {
     },
     /** Keeps a file for later visits. Resolves with nothing, or with the reason why it was not kept. */
     add: (file) => new Promise((then) => ask({ add: file }, ({ error }) => then(error?.why))),
+    /** Removes every file that was added. Resolves with nothing, or with the reason why one stays. */
+    drop: () => new Promise((then) => ask({ drop: true }, ({ error }) => then(error?.why))),
   };
 }

@@ -21,6 +21,10 @@ extern "C" {
     /// Keeps a file. The promise is resolved with nothing, or with the reason why it was not kept.
     #[wasm_bindgen(method)]
     fn add(this: &Resident, file: &File) -> Promise;
+
+    /// Removes every file that was added. The promise is resolved as that of `add` is.
+    #[wasm_bindgen(method)]
+    fn drop(this: &Resident) -> Promise;
 }
 
 thread_local! {
@@ -52,9 +56,21 @@ pub async fn host() -> Result<HostTransport, ModelError> {
 ///
 /// A sentence that says why it was not kept.
 pub async fn keep(file: &File) -> Result<(), String> {
+    done(|worker| worker.add(file)).await
+}
+
+/// Removes every file of a model that was added.
+///
+/// # Errors
+///
+/// A sentence that says why one stays.
+pub async fn forget() -> Result<(), String> {
+    done(Resident::drop).await
+}
+
+async fn done(ask: impl FnOnce(&Resident) -> Promise) -> Result<(), String> {
     let worker = worker().await.map_err(|error| error.to_string())?;
-    let worker: Resident = worker.unchecked_into();
-    match JsFuture::from(worker.add(file)).await {
+    match JsFuture::from(ask(worker.unchecked_ref())).await {
         Ok(why) => why.as_string().map_or(Ok(()), Err),
         Err(_) => Err(ModelError::Truncated.to_string()),
     }

@@ -340,6 +340,8 @@ part! {
         fn choose_server(server: Server) = server::choose_server;
         /// Keeps the file of a model for the model in the page.
         fn add_model(file: File) = server::add_model;
+        /// Removes the files of models that were added.
+        fn drop_models() = server::drop_models;
         /// A place for one more server.
         fn add_place() = server::add_place;
         /// Another kind or address for one that is not in use; it is examined if it has an address.

@@ -19,7 +19,7 @@ use super::{
 use crate::key::Key;
 use crate::settings::{Place, Server, Settings};
 use crate::state::AppState;
-use crate::text::{T, fill};
+use crate::text::{T, fill, t};
 use crate::view::model::Connection;
 use crate::{resident, server, tokenizer};
 
@@ -215,6 +215,22 @@ pub(super) fn add_model(file: File) {
                 survey();
             }
             Err(why) => note(fill(T::ModelFileFailed, &[&file.name(), &why]), true),
+        }
+    });
+}
+
+/// Removes the files of models that were added, and looks which models are left.
+pub(super) fn drop_models() {
+    let Some(state) = AppState::remembered() else {
+        return;
+    };
+    spawn_local(async move {
+        match resident::forget().await {
+            Ok(()) => {
+                state.say(t(T::ModelsDropped));
+                survey();
+            }
+            Err(why) => note(fill(T::ModelsStay, &[&why]), true),
         }
     });
 }

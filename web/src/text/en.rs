@@ -146,6 +146,8 @@ texts! {
         ModelFileReading: "Adding {}…",
         ModelFileKept: "{} was added. It stays in this browser.",
         ModelFileFailed: "{} was not added: {}",
+        ModelsDropped: "The added models are removed.",
+        ModelsStay: "Not all models were removed: {}",
         OfflineText: "Everything except chatting works: import a conversation, compact it without a model, read its layers, undo.",
         InstallModel: "The server has no model yet. In a terminal: {}",
 
@@ -955,7 +957,7 @@ texts! {
         FaultRange: "layer row {} covers messages that were never said",
         Erase: "Erase everything",
         EraseNow: "Erase for good",
-        EraseText: "This removes all sessions ({}), with every message, layer and snapshot, from this browser. It cannot be undone. Your settings stay.",
+        EraseText: "This removes all sessions ({}), with every message, layer and snapshot, from this browser. It cannot be undone. Your settings and added models stay.",
 
         // what is done there
         Purged: "“{}” was removed for good.",
@@ -963,6 +965,7 @@ texts! {
         LayerEdited: "The layer says what you wrote. The window holds {} tokens.",
         LayerEmpty: "The text is empty. Write what the layer should say, or restore its messages.",
         InPageText: "llama.cpp runs in a worker of this page, and nothing leaves it. It suits small models: without a graphics card a long answer takes a minute.",
+        DropModels: "Remove the added models",
         ImportFailed: "“{}” was not imported: {}",
         ImportDone: "{} imported, {} messages.",
         ImportLeftOut: "Left out, since it is not UTF-8: {}{}.",

@@ -92,9 +92,11 @@ fn chip(checks: &[Check]) -> AnyView {
     el("span").class(class).child(t(text)).view()
 }
 
-fn kinds(id: String, chosen: Server) -> El {
-    // another program's page brings no model of its own
-    let offered = |(server, _): &&(Server, T)| *server != Server::InPage || resident::is_possible();
+/// The kinds of servers. Only the one in use may become the model in the page, where the page can have one.
+fn kinds(id: String, chosen: Server, in_use: bool) -> El {
+    let offered = |(server, _): &&(Server, T)| {
+        *server != Server::InPage || chosen == *server || in_use && resident::is_possible()
+    };
     let kinds = KINDS
         .iter()
         .filter(offered)
@@ -159,7 +161,16 @@ fn in_page() -> El {
     el("div")
         .class("across")
         .child(el("p").class("sub").child(t(T::InPageText)))
-        .child(el("p").class("acts").child(model_file("model-file")))
+        .child(
+            el("p").class("acts").child(model_file("model-file")).child(
+                el("button")
+                    .class("link")
+                    .attr("type", "button")
+                    .attr("id", "drop-models")
+                    .child(t(T::DropModels))
+                    .click(act::drop_models),
+            ),
+        )
 }
 
 /// A button that takes the file of a model.
@@ -195,7 +206,7 @@ fn in_use(state: AppState) -> El {
         })
         .child(label("kind".to_owned(), T::ServerKind))
         .live_on(kind, |kind| {
-            kinds("kind".to_owned(), *kind)
+            kinds("kind".to_owned(), *kind, true)
                 .on("change", |event| {
                     act::choose_server(Server::named(&selected(&event).unwrap_or_default()));
                     page::next_frame(|| page::focus("#kind"));
@@ -295,7 +306,7 @@ fn other(state: AppState, at: usize, place: &Place) -> El {
             test();
         })
         .child(label(id("kind"), T::ServerKind))
-        .child(kinds(id("kind"), place.server))
+        .child(kinds(id("kind"), place.server, false))
         .child(label(id("address"), T::ServerAddress))
         .child(
             address(id("address"))
