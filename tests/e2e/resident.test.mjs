@@ -13,10 +13,10 @@ test.afterEach(cleanUp);
 /** An address at which nobody answers, on any machine. */
 const NOBODY = "http://127.0.0.1:9";
 
-/** What a browser says of a server that is not there. */
+/** Messages of a browser about a server that is not there. */
 const ABSENT = { tolerate: [/ERR_CONNECTION_REFUSED|ERR_UNSAFE_PORT|Failed to load resource/, /request: http:\/\/(127\.0\.0\.1:9|localhost:11434)/] };
 
-/// Where no server answers and the page brings no model, a file can be added, and one that is none is refused with a sentence.
+/// A page without a model, where no server answers either, takes a file of one, and refuses any other with a sentence.
 test("a page without a model says how to add one, and takes no other file", { timeout: 180_000 }, async () => {
   const world = await begin({ settings: { address: NOBODY } });
   const { page } = world;

@@ -93,6 +93,23 @@ test("a layer that a message waits for is by the summariser that was chosen", SL
   }
 });
 
+/// B4: a conversation that rests for as long as its policy says is compacted by itself; one that goes on is not.
+test("a conversation that rests is compacted", SLOW, async () => {
+  const policy = JSON.stringify({ base: "balanced", triggers: [{ on: "idle", seconds: 3 }] });
+  const world = await begin({ settings: { window: 8192, summary_model: "-", policy }, script: { replies: () => "Gladly." } });
+  const { page } = world;
+  await ready(page);
+  await importFile(page, transcript(bakery(10), "Bakery"));
+  await until(page, () => document.querySelector("#h-chat").textContent === "Bakery" && document.querySelector(".thread .msg"));
+  for (const [n, words] of ["And rye?", "And wheat?"].entries()) {
+    await say(page, words);
+    await messages(page, 22 + 2 * n);
+    assert.equal(await page.$(".card.done"), null, "it goes on");
+  }
+  await until(page, () => document.querySelector(".card.done"));
+  await world.end();
+});
+
 /// E1, F95: a server that refuses a window twice, however small it became, leads to a new session. The question is answered there at once,
 /// the conversation goes on there, and the old session stays as it was.
 test("a conversation whose window is refused twice goes on in a new session, with its reply", SLOW, async () => {

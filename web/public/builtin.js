@@ -7,7 +7,9 @@ const encoder = new TextEncoder();
 /** The browser's class, and whether it has a model. The answer is asked for once. */
 const Model = globalThis.LanguageModel;
 let isThere = false;
-const known = Promise.resolve(Model?.availability?.()).then((state) => (isThere = state !== undefined && state !== "unavailable"), () => {});
+
+/** Resolves once it is known whether the browser has a model. */
+export const ready = Promise.resolve(Model?.availability?.()).then((state) => (isThere = state !== undefined && state !== "unavailable"), () => {});
 
 /** Whether a request is about the browser's model. */
 export const isFor = (path, body) => isThere && (path === "/api/show" || path === "/api/chat") && JSON.parse(body).model === NAME;
@@ -19,9 +21,6 @@ export function joined(bytes) {
   list.models?.push({ name: NAME, model: NAME, size: 0, digest: "", details: {}, capabilities: ["completion"] });
   return encoder.encode(`${JSON.stringify(list)}\n`);
 }
-
-/** Resolves once it is known whether the browser has a model. */
-export const ready = known;
 
 /** Answers a request about the browser's model. */
 export function answer(path, body, exchange) {

@@ -120,6 +120,8 @@ struct Back {
     manual: Cell<bool>,
     /// A reading along that is under way, so that many changes cause one.
     following: Cell<bool>,
+    /// The number of the newest wait for the conversation to rest.
+    rests: Cell<u32>,
     /// What the replies of this visit cost, by their numbers.
     costs: RefCell<SortedMap<u32, Stats>>,
     /// What has come in of a reply and is not shown yet.

@@ -28,7 +28,7 @@ extern "C" {
 }
 
 thread_local! {
-    /// What starts the worker, where the page is our own.
+    /// The function that starts the worker, where the page is our own.
     static START: RefCell<Option<Function>> = const { RefCell::new(None) };
     /// The worker that was started, or is being started.
     static STARTED: RefCell<Option<Promise>> = const { RefCell::new(None) };

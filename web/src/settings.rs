@@ -362,22 +362,22 @@ pub struct NoNumber;
 
 /// `text` as a share of probability, above 0 and at most 1; nothing for the model's own.
 pub fn share_of(text: &str) -> Result<Option<f32>, NoNumber> {
+    above_zero(text, 1.0)
+}
+
+/// `text` as a number above 0 and at most `most`, with a point or a comma; nothing for no text.
+fn above_zero(text: &str, most: f32) -> Result<Option<f32>, NoNumber> {
     let text = text.trim().replace(',', ".");
     match number::read(&text) {
         _ if text.is_empty() => Ok(None),
-        Some(share) if share > 0.0 && share <= 1.0 => Ok(Some(share)),
+        Some(value) if value > 0.0 && value <= most => Ok(Some(value)),
         _ => Err(NoNumber),
     }
 }
 
 /// `text` as a penalty on repetition, above 0 and at most 2; nothing for the model's own.
 pub fn penalty_of(text: &str) -> Result<Option<f32>, NoNumber> {
-    let text = text.trim().replace(',', ".");
-    match number::read(&text) {
-        _ if text.is_empty() => Ok(None),
-        Some(penalty) if penalty > 0.0 && penalty <= 2.0 => Ok(Some(penalty)),
-        _ => Err(NoNumber),
-    }
+    above_zero(text, 2.0)
 }
 
 /// `text` as texts that end a reply, a line each.

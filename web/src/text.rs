@@ -324,7 +324,7 @@ mod tests {
         "view/profile.rs",
     ];
 
-    /// What of those files is shown without the part: its texts come with the page.
+    /// Texts that those files show without the part: they come with the page.
     const SHOWN_BEFORE: [T; 3] = [T::AddModelFile, T::SnapshotAutomatic, T::BeforeLayer];
 
     /// A text that comes with the screens is said by nobody else, or the page would have nothing to show in its place.

@@ -88,6 +88,7 @@ pub fn start(state: AppState) {
             follower: Cell::new(false),
             manual: Cell::new(false),
             following: Cell::new(false),
+            rests: Cell::new(0),
             costs: RefCell::default(),
             incoming: RefCell::default(),
             titled: RefCell::default(),

@@ -20,8 +20,8 @@ pub(super) fn regenerate() {
 /// The same by another model, which the session has from then on.
 pub(super) fn regenerate_with(model: String) {
     with_writer(|back, session| async move {
-        if !session.is_replying() {
-            take_model(&back, &session, model).await;
+        // the reply that is there stays where the model could not be taken
+        if !session.is_replying() && take_model(&back, &session, model).await {
             again(&back, &session).await;
         }
     });

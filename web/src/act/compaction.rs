@@ -13,7 +13,6 @@ use super::{
     Back, back, failed, list, note, parameters, send_waiting, show_all, toast, with_engine,
     with_writer,
 };
-use crate::bind;
 use crate::state::{Dialog, Undo};
 use crate::text::{T, fill, number, t};
 use crate::view::budget::Activity;
@@ -21,6 +20,7 @@ use crate::view::card::{Card, State};
 use crate::view::layer::Writer;
 use crate::view::model::Connection;
 use crate::view::thread::Entry;
+use crate::{bind, page};
 
 /// The number the next layer will have, and the place its card takes.
 fn next_card(session: &Session) -> (u32, u32) {
@@ -196,13 +196,7 @@ pub(super) async fn tend(back: &Rc<Back>, session: &Session) {
         {
             show_all(back).await;
         }
-        let (idle, back, id) = (session.idle(), Rc::clone(back), session.id().to_owned());
-        spawn_local(async move {
-            let stays = idle.await.then(|| back.writer()).flatten();
-            if let Some(session) = stays.filter(|s| s.id() == id) {
-                tended(back, session);
-            }
-        });
+        rest(back, session);
         return;
     }
     let options = CompactOptions {
@@ -211,6 +205,22 @@ pub(super) async fn tend(back: &Rc<Back>, session: &Session) {
     };
     // what became of it is on its card
     let _ = run(back, session, options).await;
+}
+
+/// Looks again once the conversation has rested for as long as its policy says. Only the newest wait counts: each look begins one.
+fn rest(back: &Rc<Back>, session: &Session) {
+    let wait = back.rests.get().wrapping_add(1);
+    back.rests.set(wait);
+    let Some(ms) = session.until_idle() else {
+        return;
+    };
+    let (back, id) = (Rc::clone(back), session.id().to_owned());
+    page::after(i32::try_from(ms).unwrap_or(i32::MAX), move || {
+        let session = back.writer().filter(|s| s.id() == id);
+        if let Some(session) = session.filter(|_| back.rests.get() == wait) {
+            tended(back, session);
+        }
+    });
 }
 
 /// Does what is due after a reply or another limit, in its own time.

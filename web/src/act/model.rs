@@ -174,12 +174,12 @@ fn remodel(edit: impl FnOnce(&mut Settings) + 'static) {
     });
 }
 
-/// The open session gets another model, and its settings.
-pub(super) async fn take_model(back: &Rc<Back>, session: &Session, name: String) {
-    remodelled(back, session, move |s| s.model = name).await;
+/// The open session gets another model, and its settings. Returns `false` if it could not be stored.
+pub(super) async fn take_model(back: &Rc<Back>, session: &Session, name: String) -> bool {
+    remodelled(back, session, move |s| s.model = name).await
 }
 
-async fn remodelled(back: &Rc<Back>, session: &Session, edit: impl FnOnce(&mut Settings)) {
+async fn remodelled(back: &Rc<Back>, session: &Session, edit: impl FnOnce(&mut Settings)) -> bool {
     let head = session.head();
     let general = back.state.settings.get_untracked();
     let mut wish = general.clone();
@@ -201,10 +201,11 @@ async fn remodelled(back: &Rc<Back>, session: &Session, edit: impl FnOnce(&mut S
     }
     let same = head.thinking && wish.model == head.model;
     let thinking = thinks(back.state, &wish.model).unwrap_or(same);
-    match session
+    let stored = session
         .set_model(&wish.model, wish.window, &wish.policy, thinking)
-        .await
-    {
+        .await;
+    let is_stored = stored.is_ok();
+    match stored {
         Ok(()) => {
             heed_window(back, session).await;
             change(move |s| {
@@ -221,6 +222,7 @@ async fn remodelled(back: &Rc<Back>, session: &Session, edit: impl FnOnce(&mut S
     show_all(back).await;
     list(back).await;
     want_vocabulary(Rc::clone(back));
+    is_stored
 }
 
 /// How replies of the open session choose their words.

@@ -73,9 +73,11 @@ pub(super) fn show_window(back: &Back) {
     let report = session.budget();
     state.budget.change(Some(bind::budget(&report, &layers)));
     state.mark.change(report.watermark);
-    let anchors = session.context().view().anchors.clone();
-    let anchors = anchors.iter().map(|seq| bind::place(*seq));
-    state.anchors.change(anchors.collect());
+    let context = session.context();
+    let anchors = context.view().anchors.iter();
+    state
+        .anchors
+        .change(anchors.map(|seq| bind::place(*seq)).collect());
     layers.reverse();
     state.layers.change(layers);
     if state.lens.get_untracked() == Lens::Sees {

@@ -331,7 +331,7 @@ pub fn dropped(list: &[String], unnamed: u32) -> El {
     }
 }
 
-/// What a pass does to what it touches.
+/// The name of a pass: a verb for its effect on messages.
 pub const fn pass_name(pass: PassKind) -> T {
     match pass {
         PassKind::Condense => T::PassCondense,
@@ -348,7 +348,7 @@ pub const fn pass_name(pass: PassKind) -> T {
     }
 }
 
-/// What each pass did, where there was more than one, or no layer.
+/// The effect of each pass, where there was more than one, or no layer.
 fn steps_taken(done: &Done) -> Option<El> {
     let told = done.id.is_none() || done.steps.len() > 1;
     let step = |(pass, messages, tokens): &(PassKind, u32, u32)| {

@@ -156,7 +156,7 @@ fn way(state: AppState) -> El {
         )
 }
 
-/// What a model in the page is, and how one is added.
+/// The words about a model in the page, and the buttons that add one and remove those that were added.
 fn in_page() -> El {
     el("div")
         .class("across")

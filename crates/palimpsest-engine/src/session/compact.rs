@@ -25,7 +25,7 @@ use crate::counting::was_cut;
 use crate::error::{EngineError, refusal_sentence};
 use crate::event::Event;
 use crate::head::Head;
-use crate::ports::{Abort, LanguageModel, LocalFuture, Signal};
+use crate::ports::{Abort, LanguageModel, Signal};
 use crate::setup::setup_of;
 use crate::snapshot::Purpose;
 
@@ -259,24 +259,8 @@ impl Session {
         }
     }
 
-    /// Waits until the conversation has been idle for as long as its policy says, and returns `true` if a compaction is
-    /// due then. Returns `false` at once if the policy has no such trigger or it would change nothing, and after the wait
-    /// if something was said meanwhile. The session is not kept open by it.
-    pub fn idle(&self) -> LocalFuture<'static, bool> {
-        let wait = self.until_idle();
-        let said = self.head().last_seq;
-        let here = Rc::downgrade(&self.0);
-        let timer = Rc::clone(&self.0.host.world.timer);
-        Box::pin(async move {
-            let Some(wait) = wait else { return false };
-            timer.sleep(wait).await;
-            let session = here.upgrade().map(Session);
-            session.is_some_and(|s| s.head().last_seq == said && s.is_due())
-        })
-    }
-
     /// The milliseconds until the policy's idle trigger fires, if nothing is said. `None` if it has none, or if it would change
-    /// nothing.
+    /// nothing. A host waits so long and calls [`Self::tend`] again, which asks the clock itself: timers may be early.
     pub fn until_idle(&self) -> Option<u32> {
         let idle = |trigger: &Trigger| match trigger {
             Trigger::Idle { seconds } => Some(*seconds),
@@ -290,7 +274,8 @@ impl Session {
             ..Occasion::default()
         };
         let left = f64::from(idle_seconds) * 1_000.0 - self.idle_ms();
-        self.is_due_at(occasion).then_some(left.max(0.0) as u32)
+        self.is_due_at(occasion)
+            .then_some(left.max(0.0).ceil() as u32)
     }
 
     /// The speed of the model, as measured since the session was opened.

@@ -13,7 +13,7 @@ use palimpsest_core::prompt::Skill;
 use palimpsest_core::rendition::ReducedKind;
 use palimpsest_core::request::{Delta, FinishReason};
 use palimpsest_core::watermark::MarkReason;
-use palimpsest_engine::ports::{Clock, LocalFuture, Query, Signal, Store, Table, Timer, World};
+use palimpsest_engine::ports::{Clock, Query, Signal, Store, Table, World};
 use palimpsest_engine::session::{
     CompactOptions, NewMessage, PromptParts, SendOptions, log_markdown,
 };
@@ -371,8 +371,8 @@ fn tools_of_the_host_mark() {
     });
 }
 
-/// A clock that a test moves on, whose pauses take no time and move it.
-struct Moved(Rc<Cell<f64>>);
+/// A clock that a test moves on.
+struct Moved(Cell<f64>);
 
 impl Clock for Moved {
     fn now(&self) -> f64 {
@@ -380,24 +380,16 @@ impl Clock for Moved {
     }
 }
 
-impl Timer for Moved {
-    fn sleep(&self, ms: u32) -> LocalFuture<'static, ()> {
-        let time = Rc::clone(&self.0);
-        Box::pin(async move { time.set(time.get() + f64::from(ms)) })
-    }
-}
-
 /// B4: a conversation that rests for as long as its policy says is compacted, if that changes anything.
 #[test]
 fn an_idle_conversation_is_compacted() {
     block_on(async {
-        let time = Rc::new(Cell::new(1_700_000_000_000.0));
-        let moved = Rc::new(Moved(Rc::clone(&time)));
+        let clock = Rc::new(Moved(Cell::new(1_700_000_000_000.0)));
         let world = World {
-            clock: moved.clone(),
-            timer: moved,
+            clock: clock.clone(),
             ..world()
         };
+        let pass = |ms: f64| clock.0.set(clock.0.get() + ms);
         let store = Rc::new(MemoryStore::new());
         let engine = Engine::start(store, world, Rc::new(Estimator::default()))
             .await
@@ -405,19 +397,20 @@ fn an_idle_conversation_is_compacted() {
         let policy = r#"{"base":"balanced","triggers":[{"on":"idle","seconds":60}]}"#;
         let s = create(&engine, policy, 8_192).await;
         exchange(&s, 1, "bash", lines(5, 1)).await;
-        assert!(!s.idle().await, "there is nothing to gain");
+        assert_eq!(s.until_idle(), None, "there is nothing to gain");
         for n in 2..40 {
             exchange(&s, n, "bash", lines(5, n)).await;
         }
-        assert!(s.budget().used.tokens > s.budget().target && !s.is_due());
-        let before = time.get();
-        let said = s.idle();
+        assert!(s.budget().used.tokens > s.budget().target);
+        assert_eq!(s.until_idle(), Some(60_000));
+        pass(59_999.5);
+        assert_eq!((s.until_idle(), tend(&s).await), (Some(1), None));
+        // what is said begins the wait anew
         exchange(&s, 40, "bash", lines(5, 40)).await;
-        assert!(!said.await, "something was said meanwhile");
-        assert!(s.idle().await);
-        assert!(time.get() - before >= 60_000.0);
+        assert_eq!((s.until_idle(), tend(&s).await), (Some(60_000), None));
+        pass(60_000.0);
         assert!(tend(&s).await.is_some());
-        assert!(!s.idle().await, "it is done");
+        assert_eq!(s.until_idle(), None, "it is done");
     });
 }
 

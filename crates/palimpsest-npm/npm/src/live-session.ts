@@ -36,7 +36,7 @@ export class LiveSession implements Session {
   readonly #running = new Set<Promise<unknown>>();
   /** Ends everything that can be ended. */
   readonly #closing = new AbortController();
-  /** What waits for the conversation to rest, where the policy compacts it then. */
+  /** The timer until the conversation has rested for as long as its policy says. */
   #rest: ReturnType<typeof setTimeout> | undefined;
   #closed: Promise<void> | undefined;
   /** How the last compaction ended. */
