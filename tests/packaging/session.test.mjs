@@ -112,6 +112,95 @@ test("bad options are typed errors", async () => {
   assert.deepEqual([got.stored, got.lone], [0, "a\ufffdb"]);
 });
 
+/** F16, F17: a list as a chat frontend keeps it is stored once; a changed message goes on its own branch, and everything stays. */
+test("a frontend's list is stored once, and its edits are branches", async () => {
+  const got = await run(`
+    const session = await openSession({ model: "m", window: 4096 });
+    const said = (id, role, ...parts) => ({ id, role, parts: parts.map((part) => (typeof part === "string" ? { type: "text", text: part } : part)) });
+    const tool = { type: "tool-weather", toolCallId: "w1", state: "output-available", input: { city: "Bergen" }, output: { rain: true } };
+    const list = [said("1", "system", "You plan trips."), said("2", "user", "Is it raining in Bergen?"), said("3", "assistant", { type: "reasoning", text: "I should look." }, tool, "It is.")];
+    const seen = () => session.history().map((item) => item.parts.map((part) => part.text ?? part.name ?? "").join("/"));
+    out.first = (await session.sync(list)).added.length;
+    out.system = session.window().messages[0].content;
+    out.again = await session.sync(list);
+    const edited = [...list.slice(0, 2), said("9", "assistant", "Yes, all day.")];
+    const more = [...list, said("4", "user", "Then a museum.")];
+    out.more = (await session.sync(more)).added.length;
+    // other ids, no reasoning, spaces at the end: the same words
+    out.same = await session.sync(more.map((message, n) => ({ ...message, id: "x" + n, parts: message.parts.filter((part) => part.type !== "reasoning").map((part) => (part.type === "text" ? { ...part, text: part.text + "\\n" } : part)) })));
+    const before = session.info.messages;
+    out.edited = await session.sync(edited);
+    out.shown = seen();
+    out.back = await session.sync(more);
+    out.whole = session.info.messages === before;
+    out.empty = await session.sync([]);
+    const there = JSON.stringify(session.window());
+    out.failed = await failed(session.sync([said("1", "system", "You plan nothing."), said("2", "user", "word ".repeat(9000))]));
+    out.kept = JSON.stringify(session.window()) === there;
+    out.bad = [await failed(session.sync([7])), await failed(session.sync(list, { dialekt: "x" }))];
+    await session.close();
+  `);
+  assert.ok(got.first >= 3, "user, call, result, reply");
+  assert.equal(got.system, "You plan trips.");
+  assert.deepEqual(got.again, { added: [], branched: false });
+  assert.equal(got.more, 1);
+  assert.deepEqual(got.same, { added: [], branched: false });
+  assert.equal(got.edited.added.length, 1);
+  assert.equal(got.edited.branched, true);
+  assert.deepEqual(got.shown, ["Is it raining in Bergen?", "Yes, all day."]);
+  assert.deepEqual(got.back, { added: [], branched: true });
+  assert.ok(got.whole);
+  assert.deepEqual(got.empty, { added: [], branched: false });
+  assert.deepEqual([got.failed, got.kept], ["message_too_large", true]);
+  assert.deepEqual(got.bad, ["bad_input", "invalid_options"]);
+});
+
+/** B1, F40, S5: a window that nobody named is said to be assumed, and where a session is kept is said, too. */
+test("an assumed window and the place of a session are said", async () => {
+  const got = await run(`
+    const told = async (options) => {
+      const codes = [];
+      const session = await openSession({ model: "m", ...options, onEvent: (event) => { if (event.type === "warning") codes.push(event.code, /8192|8,192/.test(event.message)); } });
+      await new Promise((done) => setTimeout(done, 20));
+      const { window, store } = session.info;
+      await session.close();
+      return [codes, window, store];
+    };
+    const store = memoryStorage();
+    out.assumed = await told({});
+    out.named = await told({ window: 4096 });
+    out.made = await told({ id: "s", store });
+    out.again = await told({ id: "s", store });
+  `);
+  assert.deepEqual(got.assumed, [["window_assumed", true], 8192, "memory"]);
+  assert.deepEqual(got.named, [[], 4096, "memory"]);
+  assert.deepEqual(got.made, [["window_assumed", true], 8192, "given"]);
+  assert.deepEqual(got.again, [[], 8192, "given"], "the session knows its window");
+});
+
+/** E3: a summary gets no longer than the settings say, whatever the policy would give it. */
+test("the settings' length of summaries is kept", async () => {
+  const got = await run(`
+    const said = (n) => Array.from({ length: n }, (_, i) => ({ role: i % 2 ? "assistant" : "user", content: \`Parcel \${1000 + i} weighs \${i} kg, is for Ms. \${"ABCDEFG"[i % 7]}erg and goes to gate \${i % 9} before the \${1 + i % 28}th of May, past the neighbour's garden.\` }));
+    out.layers = {};
+    for (const policy of ["balanced", "checkpoints", "auto-summarize", "watermark"]) {
+      const sizes = [];
+      for (const summaryMaxTokens of [undefined, 120]) {
+        const session = await openSession({ model: "m", window: 4096, policy, settings: { compression: { summaryMaxTokens } } });
+        await session.append(said(110));
+        await session.compact();
+        sizes.push(Math.max(0, ...session.layers().map((layer) => layer.tokens)));
+        await session.close();
+      }
+      out.layers[policy] = sizes;
+    }
+  `);
+  for (const [policy, [free, bound]] of Object.entries(got.layers)) {
+    assert.ok(free > 240, `${policy}: ${free} tokens without a setting`);
+    assert.ok(bound > 0 && bound <= 120, `${policy}: ${bound} tokens of at most 120`);
+  }
+});
+
 /** G9, P7, B9: a reply of an Ollama comes in pieces and is stored; the window is asked for; tools are answered. */
 test("a conversation with an Ollama, and its tools", async () => {
   const fake = await startFake({

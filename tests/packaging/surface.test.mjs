@@ -294,6 +294,24 @@ test("what cannot shrink is told", async () => {
   assert.ok(floor > 0 && floor < trigger && trigger <= got.budget.limit, JSON.stringify(got));
 });
 
+/** I9: two that did free something and left the window at its trigger are the last ones, too, and that is told. */
+test("what shrinks and stays too large is told", async () => {
+  const got = await run(`
+    const said = "That is how it is, as I said before, more or less, and so on and so forth, until the end. ".repeat(4);
+    const session = await openSession({ model: "any", window: 4096, settings: { compression: { preserveCount: 6, triggerAt: 0.1 } }, llm: { chat: () => said } });
+    out.told = 0;
+    out.done = 0;
+    session.on("cannot-shrink", ({ floor, trigger }) => { out.told++; out.is = floor > 0 && trigger > 0; });
+    session.on("compressed", () => out.done++);
+    for (let n = 0; n < 12; n++) {
+      await session.send("And then, what was it that happened?").reply();
+      await new Promise((done) => setTimeout(done, 20));
+    }
+    await session.close();
+  `);
+  assert.deepEqual(got, { told: 1, done: 2, is: true });
+});
+
 /** I5, S5: one that frees too little changes nothing and says why; how the last compaction ended is known later, too. Over a storage of one's own writes wait for the
  * disk where that is asked for, and a session that was taken over tells of it. */
 test("the last compaction's end, durable writes, a session that is taken over", async () => {

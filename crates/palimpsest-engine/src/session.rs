@@ -25,6 +25,7 @@ mod revise;
 mod rollover;
 mod send;
 mod snapshots;
+mod sync;
 mod tools;
 mod trust;
 mod view;
@@ -62,6 +63,7 @@ use partial::Partial;
 pub use log::{LogAction, LogEntry, log_markdown};
 pub use prompt::{PromptParts, proposal_sentence};
 pub use send::{Reply, SendEvent, SendOptions, Summariser, ToolHandler};
+pub use sync::Synced;
 pub use view::IfOver;
 
 pub(crate) struct State {

@@ -32,6 +32,8 @@ calls! {
         fn info() -> Result<String, Failure>;
         /// Stores messages: their numbers. System lines before them become the system prompt.
         fn append(given: String, named: Option<String>) -> Promise;
+        /// Shows the conversation as a whole list has it: JSON text of what was new, and whether another branch is shown.
+        fn sync(given: String, named: Option<String>) -> Promise;
         /// The exact messages for the model, in a dialect.
         fn window(named: Option<String>) -> Result<String, Failure>;
         /// The budget report.

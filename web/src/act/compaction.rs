@@ -279,6 +279,9 @@ async fn run(
     };
     match &result {
         Ok(Some(done)) => {
+            if session.is_stuck() {
+                state.activity.set(Activity::Stuck);
+            }
             let report = &done.report;
             let mut said = fill(
                 T::StatusCompacted,

@@ -6,7 +6,7 @@ use futures_util::future::{Either, select};
 use futures_util::lock::MutexGuard;
 use futures_util::{StreamExt, pin_mut};
 use palimpsest_core::budget::{Budget, Occasion};
-use palimpsest_core::context::Cause;
+use palimpsest_core::context::{Cause, Context};
 use palimpsest_core::message::Role;
 use palimpsest_core::mode::Mode;
 use palimpsest_core::policy::Trigger;
@@ -183,6 +183,11 @@ impl Speed {
     }
 }
 
+/// The tokens that no compaction may shrink, and those at which one starts.
+fn least(context: &Context) -> (u32, u32) {
+    (context.floor(), context.trigger())
+}
+
 /// Adds to the time of a stage.
 fn note_time(stages: &mut Vec<StageTime>, stage: Stage, ms: f64) {
     let ms = ms.max(0.0);
@@ -249,6 +254,12 @@ impl Session {
             && state.head.strikes < STRIKES
     }
 
+    /// Returns `true` if the window is still at its trigger after two compactions in a row. None is tried before it changes.
+    pub fn is_stuck(&self) -> bool {
+        let state = self.0.state.borrow();
+        state.head.strikes >= STRIKES && state.context.is_due()
+    }
+
     /// The milliseconds since the last message, by the present clock; 0 where no message has a time.
     fn idle_ms(&self) -> f64 {
         let last = self.0.state.borrow().head.updated;
@@ -310,10 +321,7 @@ impl Session {
                 if strikes < STRIKES {
                     return Ok(None);
                 }
-                let (floor, trigger) = {
-                    let context = &self.0.state.borrow().context;
-                    (context.floor(), context.trigger())
-                };
+                let (floor, trigger) = least(&self.0.state.borrow().context);
                 self.emit(&Event::CannotShrink { floor, trigger });
                 Err(EngineError::CannotShrink { floor, trigger })
             }
@@ -790,11 +798,16 @@ impl Session {
                 let shown = draft.context.view();
                 let warning = self.0.host.often_compacted(&mut draft.head, shown);
                 draft.told.extend(warning);
+                let strikes = draft.head.strikes;
                 draft.head.strikes = if draft.context.is_due() {
-                    draft.head.strikes.saturating_add(1)
+                    strikes.saturating_add(1)
                 } else {
                     0
                 };
+                if strikes < STRIKES && draft.head.strikes >= STRIKES {
+                    let (floor, trigger) = least(&draft.context);
+                    draft.told.push(Event::CannotShrink { floor, trigger });
+                }
                 Ok(())
             })
             .await?;

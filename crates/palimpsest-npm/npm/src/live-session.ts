@@ -116,7 +116,7 @@ export class LiveSession implements Session {
   }
 
   get info(): SessionInfo {
-    return this.#ask((s) => s.info());
+    return { ...this.#ask<Omit<SessionInfo, "store">>((s) => s.info()), store: this.#host.keeps };
   }
 
   get lastCompaction(): CompactionOutcome | null {
@@ -127,6 +127,11 @@ export class LiveSession implements Session {
   async append(messages: string | object | readonly object[], options: Parameters<Session["append"]>[1] = {}): Promise<number[]> {
     check(options, ["dialect", "signal"]);
     return this.#act((s) => s.append(listed(messages), options.dialect), options.signal);
+  }
+
+  async sync(messages: readonly object[], options: Parameters<Session["sync"]>[1] = {}): Promise<{ added: number[]; branched: boolean }> {
+    check(options, ["dialect", "signal"]);
+    return this.#act((s) => s.sync(listed(messages), options.dialect), options.signal);
   }
 
   onToolCall(handler: (call: ToolCall, signal: AbortSignal) => unknown): () => void {

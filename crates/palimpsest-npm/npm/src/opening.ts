@@ -58,6 +58,7 @@ export async function openSession(options: SessionOptions, files: Files | undefi
   });
   await loadSession(files);
   const host = new SessionHost(llm, storage, durability);
+  host.keeps = storage === undefined && typeof store === "string" ? store : "given";
   if (onEvent !== undefined) host.listen("*", onEvent);
   const opening = module.wait(module.call("openSession()", (exports) => exports.open(given, host)));
   try {

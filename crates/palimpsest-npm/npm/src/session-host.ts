@@ -5,7 +5,7 @@ import { PalimpsestError } from "./errors.js";
 import { mended, written } from "./json.js";
 import type { ChatPiece, ChatRequest, LanguageModel } from "./language-model.js";
 import { camel } from "./options.js";
-import type { SessionEvent, ToolCall } from "./session.js";
+import type { SessionEvent, SessionInfo, ToolCall } from "./session.js";
 import type { StorageAdapter, StorageWrite } from "./storage.js";
 
 /** An answer of a client as the module reads it. */
@@ -24,6 +24,8 @@ export class SessionHost {
   handler: ((call: ToolCall, signal: AbortSignal) => unknown) | undefined;
   /** Hears of every event before all listeners, at once. It must not call the module. */
   first: ((event: SessionEvent) => void) | undefined;
+  /** Where the session is kept. */
+  keeps: SessionInfo["store"] = "memory";
   /** Ends the tool that runs. */
   stop: AbortSignal | undefined;
 

@@ -73,7 +73,10 @@ export interface SessionOptions {
   id?: string;
   /** The model's name, as its server knows it. */
   model: string;
-  /** The model's context window in tokens; for a new session 8,192 if not said. */
+  /**
+   * The model's context window in tokens. If a new session is not told, 8,192 are assumed, and a `warning` says so: the code is
+   * `window_assumed`.
+   */
   window?: number;
   /** When and how the window is made smaller; `balanced` if not said. */
   policy?: PolicyName | Policy;
@@ -606,6 +609,8 @@ export interface SessionJob {
 /** What a session is. */
 export interface SessionInfo {
   id: string;
+  /** Where it is kept: nowhere but in memory, in the browser's IndexedDB, or in the storage that was given. */
+  store: "memory" | "indexeddb" | "given";
   title: string;
   model: string;
   window: number;
@@ -695,6 +700,27 @@ export interface Session {
    * @throws `message_too_large` if a message of the user's fits in no window; `bad_input`.
    */
   append(messages: string | object | readonly object[], options?: { dialect?: Dialect; signal?: AbortSignal | undefined }): Promise<number[]>;
+
+  /**
+   * Shows the conversation as a list has it that holds all of it, from its first message: what a chat frontend keeps. What is
+   * stored already is not stored again, so it may be called after every change. Where the list has changed, left out or brought
+   * back a message, that branch is shown; what was there stays on its own. Messages are the same if they say the same: ids,
+   * reasoning and white space at the ends do not count. Give replies when they are whole. An empty list changes nothing.
+   *
+   * @returns the numbers of the new messages, and whether another branch is shown now.
+   * @throws `busy` while a reply comes in; `message_too_large`, `bad_input`: nothing changes then.
+   * @example
+   * ```ts
+   * import { openSession } from "palimpsest";
+   *
+   * await using session = await openSession({ model: "any", window: 4096 });
+   * const list = [{ role: "user", content: "Plan two weeks in Japan." }];
+   * await session.sync(list);
+   * const { added } = await session.sync([...list, { role: "assistant", content: "By ferry or by train?" }]);
+   * console.log(added.length, session.info.messages); // 1 2
+   * ```
+   */
+  sync(messages: readonly object[], options?: { dialect?: Dialect; signal?: AbortSignal | undefined }): Promise<{ added: number[]; branched: boolean }>;
 
   /**
    * Answers the tools that the model asks for. What the handler returns is the result (text as it is, anything else as

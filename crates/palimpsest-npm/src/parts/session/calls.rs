@@ -236,6 +236,24 @@ impl Conversing for Live {
         })
     }
 
+    fn sync(&self, given: String, named: Option<String>) -> Promise {
+        let session = self.now();
+        promise(async move {
+            let (system, said) = messages(&given, named.as_deref())?;
+            let before = session.records().system;
+            let changes = !system.is_empty() && system != before;
+            if changes {
+                session.set_system(&system).await?;
+            }
+            let done = session.sync(said).await;
+            if done.is_err() && changes {
+                session.set_system(&before).await?;
+            }
+            let done = done?;
+            Ok(json!({"added": done.added, "branched": done.branched}).to_json())
+        })
+    }
+
     fn window(&self, named: Option<String>) -> Result<String, Failure> {
         let window = self.now().window();
         let dialect = dialect(named.as_deref(), &[])?;

@@ -128,6 +128,9 @@ async fn opened(mut options: Options, host: Rc<Host>) -> Result<Session, Failure
             let policy = options.policy.as_ref().unwrap_or(&defaults.policy);
             options.policy = Some(with_demands(policy, demands)?);
         }
+        if options.window.is_none() {
+            host.emit(&assumed(defaults.window));
+        }
         let id = options.id.unwrap_or_else(|| engine.fresh_id());
         let new = NewSession {
             title: options.title.unwrap_or_default(),
@@ -216,6 +219,14 @@ fn storage_event(event: &StorageEvent) -> String {
         _ => "changed",
     };
     object!({"event": "storage-changed", "what": what}).to_json()
+}
+
+/// The warning that nobody has said how large the model's window is.
+fn assumed(window: u32) -> String {
+    let message = format!(
+        "Nobody said how large the model's window is: {window} tokens are assumed. Say it with `window`, no more than the server gives the model."
+    );
+    object!({"event": "warning", "code": "window_assumed", "message": message}).to_json()
 }
 
 /// An opened session goes on with what the caller names.

@@ -1,0 +1,143 @@
+//! Takes over a list that holds the whole conversation, as a chat frontend keeps it.
+
+use palimpsest_core::message::{Message, Part, Seq};
+use serde_json::Value;
+
+use crate::error::EngineError;
+
+use super::{NewMessage, Session, State};
+
+/// The effect of a list that was given as a whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Synced {
+    /// The numbers of the messages that were new.
+    pub added: Vec<Seq>,
+    /// The list is not only longer than the shown path: it left out, changed or brought back messages, so another branch is
+    /// shown now.
+    pub branched: bool,
+}
+
+/// The place in a session that a list leads to.
+struct Place {
+    /// The number of messages of the list that are stored.
+    known: usize,
+    /// The last of them.
+    at: Option<Seq>,
+    /// The list leaves the shown path, or ends before its end.
+    leaves: bool,
+}
+
+impl Session {
+    /// Shows the conversation as `list` has it, which is all of it from its first message. What is stored already is not stored
+    /// again, on whichever branch it lies; what is new follows it. Messages that the list does not have any more stay on their
+    /// branch. An empty list changes nothing.
+    pub async fn sync(&self, list: Vec<NewMessage>) -> Result<Synced, EngineError> {
+        if self.is_replying() {
+            return Err(EngineError::Busy("a reply"));
+        }
+        self.keep_arrived().await;
+        let (place, before) = {
+            let state = self.0.state.borrow();
+            (place(&state, &list), state.head.tip)
+        };
+        let branched = place.leaves && !list.is_empty();
+        if branched {
+            self.move_tip(place.at).await?;
+        }
+        let new = list.into_iter().skip(place.known).collect::<Vec<_>>();
+        if new.is_empty() {
+            return Ok(Synced {
+                added: Vec::new(),
+                branched,
+            });
+        }
+        match self.append_now(new).await {
+            Ok(added) => Ok(Synced { added, branched }),
+            Err(error) => {
+                // The list is taken as a whole or not at all.
+                if branched {
+                    self.move_tip(before).await?;
+                }
+                Err(error)
+            }
+        }
+    }
+}
+
+/// Follows the list through the stored messages: along the shown path as far as it goes, then along other branches.
+fn place(state: &State, list: &[NewMessage]) -> Place {
+    let shown = state.context.entries();
+    let pairs = shown.iter().zip(list);
+    let on_path = pairs.take_while(|(entry, new)| is_same(&entry.message, new));
+    let mut known = on_path.count();
+    let mut at = known.checked_sub(1).map(|n| shown[n].message.seq);
+    let leaves = known < shown.len();
+    if leaves && known < list.len() {
+        let mut children: Vec<(Option<Seq>, Seq)> = Vec::new();
+        for (seq, stored) in &state.messages {
+            children.push((stored.message.parent, *seq));
+        }
+        children.sort_unstable();
+        while let Some(new) = list.get(known) {
+            let first = children.partition_point(|(parent, _)| *parent < at);
+            let own = children[first..].iter();
+            let mut own = own.take_while(|(parent, _)| *parent == at);
+            let found = own.find(|(_, seq)| {
+                let stored = state.messages.get(seq);
+                stored.is_some_and(|stored| is_same(&stored.message, new))
+            });
+            let Some((_, seq)) = found else { break };
+            at = Some(*seq);
+            known += 1;
+        }
+    }
+    Place { known, at, leaves }
+}
+
+/// Returns `true` if both say the same. Reasoning, white space at the ends and the ids of tool calls do not count: frontends
+/// keep them in forms of their own.
+fn is_same(stored: &Message, new: &NewMessage) -> bool {
+    let parts = (&stored.parts, &new.parts);
+    stored.role == new.role && (parts.0 == parts.1 || says_same(parts.0, parts.1))
+}
+
+fn says_same(a: &[Part], b: &[Part]) -> bool {
+    let text = |parts: &[Part]| {
+        let texts = parts.iter().filter_map(|part| match part {
+            Part::Text { text } => Some(text.trim()),
+            _ => None,
+        });
+        texts
+            .filter(|t| !t.is_empty())
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    let others = |parts: &[Part]| -> Vec<Part> {
+        let others = parts.iter().filter_map(|part| match part {
+            Part::Text { .. } | Part::Thinking { .. } => None,
+            Part::ToolCall {
+                name, arguments, ..
+            } => Some(Part::ToolCall {
+                id: String::new(),
+                name: name.clone(),
+                arguments: plain(arguments),
+            }),
+            Part::ToolResult { text, error, .. } => Some(Part::ToolResult {
+                call: String::new(),
+                name: None,
+                text: text.trim().to_owned(),
+                error: *error,
+            }),
+            part => Some(part.clone()),
+        });
+        others.collect()
+    };
+    text(a) == text(b) && others(a) == others(b)
+}
+
+/// JSON text without its spacing; any other text as it is.
+fn plain(arguments: &str) -> String {
+    use palimpsest_text::json::ToJson as _;
+    serde_json::from_str::<Value>(arguments)
+        .map_or_else(|_| arguments.to_owned(), |value| value.to_json())
+}
