@@ -463,6 +463,15 @@ test("exports of other chat apps are imported", SLOW, async () => {
   chatgpt[0].current_node = "e";
   await check("chatgpt-2.json", chatgpt, "From ChatGPT", 3, /8,849 metres\.[\s\S]*And K2\?/, "The other branch");
   await check("chatgpt.json", chatgpt, "From ChatGPT", 3, /And K2\?/, "The other branch");
+  // a branch that is new in the file comes along, beside what is shown
+  Object.assign(chatgpt[0].mapping, Object.fromEntries([node("f", "d", "user", "And Elbrus?")]));
+  await check("chatgpt-4.json", chatgpt, "From ChatGPT", 3, /And K2\?/, "And Elbrus?");
+  await until(page, () => document.querySelector(".msg.you .flip > span")?.textContent === "1 / 2");
+  await click(page, ".msg.you .flip button:last-child");
+  await until(page, () => /And Elbrus\?/.test(document.querySelector(".thread").textContent));
+  await click(page, ".msg.you .flip button:first-child");
+  await until(page, () => /And K2\?/.test(document.querySelector(".thread").textContent));
+  await check("chatgpt-4.json", chatgpt, "From ChatGPT", 3, /And K2\?/, "And Elbrus?");
   chatgpt[0].current_node = "b";
   await check("chatgpt-3.json", chatgpt, "From ChatGPT", 2, /The other branch\./, "8,849");
   await library(page);

@@ -207,6 +207,7 @@ const GUIDE = [
   ["Calibration.start(", /^5\nlearned 14$/],
   ["/my/backend", /^Heard: Hello$/],
   ["completeJob", /^$/],
+  ["await session.sync(list)", /^1 true 2$/],
   ["async function next(", /^120 true true$/],
   ["onToolCall", /^Take one: rain in Oslo\.$/],
   ["session.continueReply()", /^Hello there\.$/],

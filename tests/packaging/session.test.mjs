@@ -196,7 +196,7 @@ test("the settings' length of summaries is kept", async () => {
     }
   `);
   for (const [policy, [free, bound]] of Object.entries(got.layers)) {
-    assert.ok(free > 240, `${policy}: ${free} tokens without a setting`);
+    assert.ok(free > 160, `${policy}: ${free} tokens without a setting`);
     assert.ok(bound > 0 && bound <= 120, `${policy}: ${bound} tokens of at most 120`);
   }
 });

@@ -297,8 +297,9 @@ test("what cannot shrink is told", async () => {
 /** I9: two that did free something and left the window at its trigger are the last ones, too, and that is told. */
 test("what shrinks and stays too large is told", async () => {
   const got = await run(`
-    const said = "That is how it is, as I said before, more or less, and so on and so forth, until the end. ".repeat(4);
-    const session = await openSession({ model: "any", window: 4096, settings: { compression: { preserveCount: 6, triggerAt: 0.1 } }, llm: { chat: () => said } });
+    let n = 0;
+    const said = () => Array.from({ length: 24 }, (_, i) => \`Part \${++n} of the cellar is \${n % 7} metres wide and holds \${n * 3} crates of \${["pears", "plums", "quinces"][i % 3]}.\`).join(" ");
+    const session = await openSession({ model: "any", window: 4096, settings: { compression: { preserveCount: 6, triggerAt: 0.1 } }, llm: { chat: said } });
     out.told = 0;
     out.done = 0;
     session.on("cannot-shrink", ({ floor, trigger }) => { out.told++; out.is = floor > 0 && trigger > 0; });

@@ -78,6 +78,8 @@ pub struct Setup {
     pub tools: u32,
     /// The way to the full text of a shortened part.
     pub lookup: Lookup,
+    /// The largest number of tokens of a new layer, where a person named one.
+    pub longest_layer: Option<u32>,
 }
 
 impl Setup {
@@ -99,6 +101,7 @@ impl Setup {
             policy: Rc::new(policy),
             tools,
             lookup: Lookup::default(),
+            longest_layer: None,
         })
     }
 }

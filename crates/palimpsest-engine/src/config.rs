@@ -19,9 +19,9 @@
 //! }
 //! ```
 
+use palimpsest_core::context::Setup;
 use palimpsest_core::nearest::edits;
 use palimpsest_core::policy::{Escalation, Fading, KeepRecent, Pass, Policy, Trigger};
-use palimpsest_core::shares::Shares;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
@@ -503,9 +503,11 @@ impl Config {
     }
 
     /// Applies the settings to the division of a window. One summary gets at most a quarter of the window.
-    pub(crate) fn shape_shares(&self, shares: &mut Shares) {
+    pub(crate) fn shape_setup(&self, setup: &mut Setup) {
         if let Some(most) = self.compression.summary_max_tokens {
-            shares.newest = most.min(shares.window / 4);
+            let most = most.min(setup.shares.window / 4);
+            setup.shares.newest = most;
+            setup.longest_layer = Some(most);
         }
     }
 }

@@ -2,16 +2,19 @@
 //! whether they are here already (S7).
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use palimpsest_core::dialect::imports::{self, Conversation, Importer, Report};
 use palimpsest_core::dialect::{self, Dialect};
 use palimpsest_core::goal::Goal;
-use palimpsest_core::message::{Message, Origin, Part};
+use palimpsest_core::message::{Message, Origin, Part, Seq};
 use palimpsest_core::record::Pin;
 use serde_json::Value;
 use thiserror::Error;
 
 use crate::archive::Archive;
+use crate::engine::Engine;
+use crate::error::EngineError;
 use crate::rows::content_hash;
 use crate::session::{Aside, Follows, NewMessage};
 
@@ -57,9 +60,13 @@ pub enum Meeting {
     Apart,
 }
 
+/// Returns `true` for a system line that was not taken.
+fn is_quoted(parts: &[Part]) -> bool {
+    parts.first().is_some_and(|p| p.words().starts_with(QUOTED))
+}
+
 /// Compares what is here with what a file has. A quoted system line is part of neither.
 pub fn meet<'a>(here: impl Iterator<Item = &'a Message>, file: &[NewMessage]) -> Meeting {
-    let is_quoted = |parts: &[Part]| parts.first().is_some_and(|p| p.words().starts_with(QUOTED));
     let mut here = here.peekable();
     if here.peek().is_some_and(|m| is_quoted(&m.parts)) {
         here.next();
@@ -73,6 +80,47 @@ pub fn meet<'a>(here: impl Iterator<Item = &'a Message>, file: &[NewMessage]) ->
         }
     }
     Meeting::Here
+}
+
+/// The messages here that stand for the first messages of a file that [`meet`]s them. A quoted system line that is not here is
+/// the beginning of the session.
+fn shared(here: &[Rc<Message>], file: &[NewMessage]) -> Vec<Option<Seq>> {
+    let mut own = here.iter().map(|m| (is_quoted(&m.parts), m.seq)).peekable();
+    let quoted_here = own.next_if(|(quoted, _)| *quoted).map(|(_, seq)| seq);
+    let mut path = Vec::new();
+    if file.first().is_some_and(|m| is_quoted(&m.parts)) {
+        path.push(quoted_here);
+    }
+    let rest = file.len() - path.len();
+    path.extend(own.take(rest).map(|(_, seq)| Some(seq)));
+    path
+}
+
+impl Engine {
+    /// Adds what a conversation that is here has more in a file: messages at its end, and messages of other branches. The same
+    /// file twice adds nothing. Returns the number of messages that were new, or nothing if the two went different ways.
+    pub async fn join(&self, id: &str, file: &Imported) -> Result<Option<usize>, EngineError> {
+        let session = self.follow(id).await?;
+        let here = session.history(None, usize::MAX);
+        let here: Vec<Rc<Message>> = here.into_iter().map(|item| item.message).collect();
+        let from = match meet(here.iter().map(Rc::as_ref), &file.messages) {
+            Meeting::Apart => return Ok(None),
+            Meeting::Here => file.messages.len(),
+            Meeting::More(from) => from,
+        };
+        let mut path = shared(&here, &file.messages);
+        let new = &file.messages[from..];
+        if new.is_empty() && !session.lacks(&path, &file.asides) {
+            return Ok(Some(0));
+        }
+        let session = self.open(id, false).await?;
+        if !new.is_empty() {
+            let added = session.append_all(new.to_vec()).await?;
+            path.extend(added.into_iter().map(Some));
+        }
+        let beside = session.append_aside(&path, file.asides.clone()).await?;
+        Ok(Some(new.len() + beside))
+    }
 }
 
 /// A conversation that was read.

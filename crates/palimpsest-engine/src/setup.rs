@@ -26,7 +26,7 @@ pub(crate) fn setup(
     let mut policy = Policy::from_text(policy)?;
     config.shape(&mut policy);
     let mut setup = Setup::new(window, options, policy, 0)?;
-    config.shape_shares(&mut setup.shares);
+    config.shape_setup(&mut setup);
     Ok(setup)
 }
 

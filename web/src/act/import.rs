@@ -6,7 +6,7 @@ use std::rc::Rc;
 use palimpsest_core::dialect::imports::{Reason, Skipped};
 use palimpsest_core::message::Seq;
 use palimpsest_engine::error::EngineError;
-use palimpsest_engine::imports::{FileReader, Imported, Meeting, meet};
+use palimpsest_engine::imports::{FileReader, Imported};
 use palimpsest_engine::ports::StoreError;
 use palimpsest_engine::{
     Accept, Engine, NewSession, Rejected, Restored, SessionInfo, Transfer, TransferError,
@@ -308,21 +308,11 @@ async fn merge(
         known.here.insert(id.clone());
     }
     if known.here.contains(&id) {
-        let session = back.engine.follow(&id).await?;
-        let here = session.history(None, usize::MAX);
-        let here = here.iter().map(|item| item.message.as_ref());
-        match meet(here, &imported.messages) {
-            Meeting::Here => return Ok((id, 0)),
-            Meeting::More(from) => {
-                let session = back.engine.open(&id, false).await?;
-                session
-                    .append_all(imported.messages[from..].to_vec())
-                    .await?;
-                return Ok((id, all - from));
-            }
-            // nothing is mixed in, and nothing left out
-            Meeting::Apart => id.clone_from(&imported.other),
+        if let Some(added) = back.engine.join(&id, &imported).await? {
+            return Ok((id, added));
         }
+        // nothing is mixed in, and nothing left out
+        id.clone_from(&imported.other);
         if known.deleted.remove(&id) {
             back.engine.undelete(&id).await?;
         }
@@ -351,7 +341,8 @@ async fn make(back: &Rc<Back>, id: &str, imported: Imported) -> Result<(), Engin
         let _ = session.pin(pin.kind, &pin.text).await;
     }
     let said = async {
-        let path: Vec<Seq> = session.append_all(imported.messages).await?;
+        let path = session.append_all(imported.messages).await?;
+        let path: Vec<Option<Seq>> = path.into_iter().map(Some).collect();
         session.append_aside(&path, imported.asides).await
     };
     if let Err(error) = said.await {

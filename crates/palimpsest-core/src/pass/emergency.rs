@@ -422,7 +422,8 @@ fn fill_newest(context: &mut Context, covered: &[usize], limit: u32) {
     let bare = context.view.clone();
     let mut room = limit
         .saturating_sub(context.tokens())
-        .min(context.setup.shares.older.max(2 * LEAST_SUMMARY));
+        .min(context.setup.shares.older.max(2 * LEAST_SUMMARY))
+        .min(context.setup.longest_layer.unwrap_or(u32::MAX));
     while room >= LEAST_SUMMARY {
         let summary = summary_of(context, covered, room);
         if summary.trim().is_empty() {
@@ -433,7 +434,12 @@ fn fill_newest(context: &mut Context, covered: &[usize], limit: u32) {
             let mut layer = (*layer).clone();
             layer.summary = summary;
             layer.recount(context.counter.as_ref());
+            let is_long = (context.setup.longest_layer).is_some_and(|most| layer.tokens > most);
             view.layers.push(Rc::new(layer));
+            if is_long {
+                room /= 2;
+                continue;
+            }
         }
         context.set_view(view);
         if context.tokens() <= limit {

@@ -10,7 +10,6 @@ use crate::data::marker::Proposal;
 use crate::data::mode::Mode;
 use crate::data::policy::{Demands, Fading};
 use crate::data::record::Found;
-use crate::data::shares::{ShareOptions, Shares};
 use palimpsest_text::extractive;
 use palimpsest_text::retention::{self, Fact};
 
@@ -172,7 +171,8 @@ impl Candidate {
     /// for which there is no room is left out.
     fn follow_changes(&mut self, task: &Task) {
         let Some(at) = self.newest() else { return };
-        let shares = self.context.setup().shares;
+        let setup = self.context.setup();
+        let (shares, longest) = (setup.shares, setup.longest_layer);
         // no more than every compaction leaves to quotes, so that none is due again at once
         let more = shares.recall;
         let most = self.plan.aim.saturating_add(more).min(task.limit());
@@ -187,8 +187,9 @@ impl Candidate {
             let mut layer = (*before).clone();
             layer.ledger.push(sentence.to_owned());
             layer.recount(self.context.counter.as_ref());
+            let is_long = longest.is_some_and(|longest| layer.tokens > longest);
             self.put(at, Rc::new(layer));
-            if self.context.tokens() > most {
+            if is_long || self.context.tokens() > most {
                 self.put(at, before);
             }
         }
@@ -248,9 +249,10 @@ impl Candidate {
             check = self.check();
         }
         let own = newest.saturating_sub(layer.tokens);
-        // The sizes of a cascade are the sizes of its layers; else what is left under the aim helps too.
-        let fading = &self.context.setup().policy.fading;
-        let fixed = fading.room(0, u32::MAX).is_some();
+        // The sizes of a cascade, or one that a person named, are the sizes of the layers; else what is left under the aim helps too.
+        let setup = self.context.setup();
+        let fading = &setup.policy.fading;
+        let fixed = fading.room(0, u32::MAX).is_some() || setup.longest_layer.is_some();
         let room = if fixed {
             own
         } else {
@@ -292,16 +294,8 @@ impl Candidate {
     /// Gives the new layer `more` tokens, as far as its note has more to say.
     fn widen(&mut self, more: u32) {
         let setup = self.context.setup();
-        if setup.policy.fading != Fading::Notes {
-            return;
-        }
         // where somebody said how long a summary may be, that holds
-        let shares = setup.shares;
-        let usual = ShareOptions {
-            reserve: Some(shares.reserve),
-            ..ShareOptions::default()
-        };
-        if Shares::of(shares.window, usual).is_ok_and(|usual| usual.newest > shares.newest) {
+        if setup.policy.fading != Fading::Notes || setup.longest_layer.is_some() {
             return;
         }
         let Some(at) = self.newest() else { return };

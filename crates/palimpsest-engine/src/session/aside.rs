@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use palimpsest_core::message::{Message, Seq};
 use palimpsest_core::rendition::verbatim_tokens;
+use palimpsest_core::sorted::SortedMap;
 
 use crate::error::EngineError;
 use crate::ports::Durability;
@@ -30,13 +31,19 @@ pub struct Aside {
 }
 
 impl Session {
-    /// Stores messages beside the shown branch, whose messages are `path`: all of them or none. What is shown stays as it is;
-    /// [`Self::switch_to`] shows them. An aside that follows nothing which is there is left out. The session keeps the date of its
-    /// last change.
-    pub async fn append_aside(&self, path: &[Seq], asides: Vec<Aside>) -> Result<(), EngineError> {
-        if asides.is_empty() {
-            return Ok(());
+    /// Stores messages beside the shown branch, whose messages are `path`: all of them or none. A place of `path` without a
+    /// message stands for the beginning of the session. What is shown stays as it is; [`Self::switch_to`] shows them. An aside
+    /// that is stored already is not stored again, and one that follows nothing which is there is left out. The session keeps the
+    /// date of its last change. Returns the number of messages that were new.
+    pub async fn append_aside(
+        &self,
+        path: &[Option<Seq>],
+        asides: Vec<Aside>,
+    ) -> Result<usize, EngineError> {
+        if !self.lacks(path, &asides) {
+            return Ok(0);
         }
+        let mut added = 0;
         let now = self.now();
         let id = self.0.id.clone();
         self.write_dated(
@@ -49,15 +56,14 @@ impl Session {
                 let mut stored = Vec::new();
                 let mut numbers: Vec<Option<Seq>> = Vec::new();
                 for Aside { follows, message } in asides {
-                    let parent = match follows {
-                        None => Some(None),
-                        Some(Follows::Path(n)) => path.get(n).map(|seq| Some(*seq)),
-                        Some(Follows::Aside(n)) => numbers.get(n).copied().flatten().map(Some),
-                    };
-                    let Some(parent) = parent else {
+                    let Some(parent) = parent(follows, path, &numbers) else {
                         numbers.push(None);
                         continue;
                     };
+                    if let Some(known) = known(&state.messages, parent, &message) {
+                        numbers.push(Some(known));
+                        continue;
+                    }
                     let seq = head.last_seq.map_or(0, |s| s + 1);
                     let message = Message {
                         seq,
@@ -78,6 +84,7 @@ impl Session {
                         counted_by: counter.epoch(),
                     });
                 }
+                added = stored.len();
                 Ok((Change { ops, head }, stored))
             },
             |state, stored| {
@@ -86,6 +93,46 @@ impl Session {
                 }
             },
         )
-        .await
+        .await?;
+        Ok(added)
     }
+
+    /// Returns `true` if [`Self::append_aside`] would store something.
+    pub(crate) fn lacks(&self, path: &[Option<Seq>], asides: &[Aside]) -> bool {
+        let state = self.0.state.borrow();
+        let mut numbers: Vec<Option<Seq>> = Vec::new();
+        asides.iter().any(|Aside { follows, message }| {
+            let parent = parent(*follows, path, &numbers);
+            let known = parent.and_then(|parent| known(&state.messages, parent, message));
+            numbers.push(known);
+            parent.is_some() && known.is_none()
+        })
+    }
+}
+
+/// The message before an aside, or the beginning of the session; nothing if that is not there.
+#[allow(
+    clippy::option_option,
+    reason = "the beginning of a session is a place, too"
+)]
+fn parent(
+    follows: Option<Follows>,
+    path: &[Option<Seq>],
+    numbers: &[Option<Seq>],
+) -> Option<Option<Seq>> {
+    match follows {
+        None => Some(None),
+        Some(Follows::Path(n)) => path.get(n).copied(),
+        Some(Follows::Aside(n)) => numbers.get(n).copied().flatten().map(Some),
+    }
+}
+
+/// The stored message that says the same at the same place.
+fn known(messages: &SortedMap<Seq, Stored>, parent: Option<Seq>, new: &NewMessage) -> Option<Seq> {
+    let later = messages.range(parent.map_or(0, |parent| parent + 1)..);
+    let mut same = later.filter(|(_, stored)| {
+        let message = &stored.message;
+        message.parent == parent && message.role == new.role && message.parts == new.parts
+    });
+    same.next().map(|(seq, _)| *seq)
 }

@@ -41,7 +41,8 @@ impl Session {
             (place(&state, &list), state.head.tip)
         };
         let branched = place.leaves && !list.is_empty();
-        if branched {
+        let moves = place.at != before && !list.is_empty();
+        if moves {
             self.move_tip(place.at).await?;
         }
         let new = list.into_iter().skip(place.known).collect::<Vec<_>>();
@@ -55,7 +56,7 @@ impl Session {
             Ok(added) => Ok(Synced { added, branched }),
             Err(error) => {
                 // The list is taken as a whole or not at all.
-                if branched {
+                if moves {
                     self.move_tip(before).await?;
                 }
                 Err(error)
@@ -72,11 +73,11 @@ fn place(state: &State, list: &[NewMessage]) -> Place {
     let mut known = on_path.count();
     let mut at = known.checked_sub(1).map(|n| shown[n].message.seq);
     let leaves = known < shown.len();
-    if leaves && known < list.len() {
-        let mut children: Vec<(Option<Seq>, Seq)> = Vec::new();
-        for (seq, stored) in &state.messages {
-            children.push((stored.message.parent, *seq));
-        }
+    if known < list.len() {
+        // A message is stored after its parent, so where the list only goes on there is nothing to look through.
+        let later = state.messages.range(at.map_or(0, |at| at + 1)..);
+        let later = later.map(|(seq, stored)| (stored.message.parent, *seq));
+        let mut children: Vec<(Option<Seq>, Seq)> = later.collect();
         children.sort_unstable();
         while let Some(new) = list.get(known) {
             let first = children.partition_point(|(parent, _)| *parent < at);

@@ -236,7 +236,11 @@ fn branches_can_be_shown() {
             .unwrap();
         let path = session.append_all(imported.messages).await.unwrap();
         let date = engine.sessions().await.unwrap()[0].head.updated;
-        session.append_aside(&path, imported.asides).await.unwrap();
+        let numbers: Vec<_> = path.iter().copied().map(Some).collect();
+        session
+            .append_aside(&numbers, imported.asides)
+            .await
+            .unwrap();
         // a chat is as old as what was said in it
         let kept = engine.sessions().await.unwrap()[0].head.updated;
         assert_eq!(kept.to_bits(), date.to_bits());
@@ -271,5 +275,68 @@ fn branches_can_be_shown() {
         assert_eq!(said(&session).len(), 4);
         session.append(NewMessage::user("And then?")).await.unwrap();
         assert_eq!(said(&session).len(), 5);
+    });
+}
+
+/// S7: a file that is imported again adds the messages and the branches that are new in it, and nothing twice; with and without
+/// its system line.
+#[test]
+fn branches_that_are_new_come_along() {
+    let file = |more: &str| {
+        format!(
+            r#"[{{"id":"w","chat":{{"history":{{"currentId":"3","messages":{{
+            "1":{{"parentId":null,"role":"user","content":"A"}},
+            "2":{{"parentId":"1","role":"assistant","content":"B"}}{more}}}}}}}}}]"#
+        )
+    };
+    let third = r#","3":{"parentId":"2","role":"user","content":"C"}"#;
+    let (short, long) = (file(third), {
+        let branch = r#","4":{"parentId":"1","role":"assistant","content":"X"},"5":{"parentId":"4","role":"user","content":"Y"}"#;
+        file(&format!(
+            r#"{third}{branch},"6":{{"parentId":null,"role":"user","content":"Z"}}"#
+        ))
+    });
+    block_on(async {
+        for decline in [false, true] {
+            let read = |text: &str| {
+                let mut imported = one(text, "w.json");
+                if decline {
+                    imported.system = "Be brief.".into();
+                    imported.decline_system();
+                }
+                imported
+            };
+            let (first, again) = (read(&short), read(&long));
+            let engine = engine().await;
+            let session = engine
+                .create_with_id(&first.id, NewSession::default())
+                .await
+                .unwrap();
+            session.append_all(first.messages.clone()).await.unwrap();
+            drop(session);
+            assert_eq!(engine.join(&first.id, &first).await.unwrap(), Some(0));
+            assert_eq!(engine.join(&first.id, &again).await.unwrap(), Some(3));
+            assert_eq!(engine.join(&first.id, &again).await.unwrap(), Some(0));
+            assert_eq!(engine.join(&first.id, &first).await.unwrap(), Some(0));
+            // with a system line that is here, or that is not
+            assert_eq!(
+                engine.join(&first.id, &one(&long, "w.json")).await.unwrap(),
+                Some(usize::from(decline)),
+                "only the root without the line is another place"
+            );
+            let session = engine.open(&first.id, true).await.unwrap();
+            let b = session.history(None, 9)[usize::from(decline) + 1]
+                .message
+                .seq;
+            let ways = session.siblings(b);
+            assert_eq!(ways.len(), 2);
+            session.switch_to(ways[1]).await.unwrap();
+            let said: Vec<String> = session
+                .history(None, 9)
+                .iter()
+                .map(|item| item.message.words())
+                .collect();
+            assert_eq!(said[usize::from(decline)..], ["A", "X", "Y"]);
+        }
     });
 }

@@ -19,6 +19,7 @@ mod scene;
 mod session;
 mod stopping;
 mod summaries;
+mod syncing;
 mod transfer;
 mod trash;
 mod wiring;
