@@ -313,6 +313,72 @@ test("what shrinks and stays too large is told", async () => {
   assert.deepEqual(got, { told: 1, done: 2, is: true });
 });
 
+/** F20: after the clock went back a month, the newest snapshots are still those that stay, and everything keeps its order. */
+test("a clock that jumps back deletes nothing newer and reorders nothing", async () => {
+  const got = await run(`
+    const now = Date.now;
+    const store = memoryStorage();
+    const options = { id: "s", model: "any", window: 2048, store };
+    const session = await openSession(options);
+    for (let round = 0; round < 9; round++) {
+      if (round === 4) Date.now = () => now() - 30 * 86_400_000;
+      await session.append(talk(40, round * 40));
+      await session.compact();
+    }
+    const seen = (session) => [session.snapshots.list().map((one) => one.n), session.history().map((item) => item.parts[0].text.match(/Message (\\d+)/)[1]), session.window()];
+    const list = session.snapshots.list();
+    out.back = list.some((one, i) => i > 0 && one.at < list[i - 1].at) || list.every((one) => one.at < now() - 86_400_000);
+    const before = seen(session);
+    [out.snapshots, out.order] = before;
+    await session.snapshots.restore(out.snapshots.at(-1));
+    await session.undo().catch(() => {});
+    await session.close();
+    Date.now = now;
+    const again = await openSession(options);
+    out.whole = again.history().length;
+    await again.close();
+  `);
+  const newest = got.snapshots.at(-1);
+  assert.ok(got.back, "the clock did go back");
+  assert.deepEqual(got.snapshots, got.snapshots.map((_, i) => newest - got.snapshots.length + 1 + i), "the newest stay");
+  assert.ok(newest >= 9 && got.snapshots.length >= 5);
+  assert.deepEqual(got.order, Array.from({ length: 360 }, (_, n) => String(n)));
+  assert.equal(got.whole, 360);
+});
+
+/** F92: how far a session can be trusted is a share, and less for a smaller model. It falls with the first compaction; after that what
+ * survived is measured anew each time, and a later summary may keep a larger share of the facts. */
+test("reliability stays between 0 and 1 and is less for smaller models", async () => {
+  const got = await run(`
+    out.runs = [];
+    for (const model of ["any", "any:0.5b", "any:8b", "any:13b", "any:32b", "any:70b"]) {
+      const session = await openSession({ model, window: 1024 });
+      const run = [];
+      for (let round = 0; round < 12; round++) {
+        const { percent, score, level } = session.reliability();
+        run.push([percent, score, level]);
+        await session.append(talk(30, round * 30));
+        await session.compact().catch(() => {});
+      }
+      out.runs.push(run);
+      await session.close();
+    }
+  `);
+  const levels = ["critical", "low", "medium", "high"];
+  for (const run of got.runs) {
+    assert.deepEqual([run[0][0], run[0][2]], [100, "high"]);
+    for (const [n, [percent, score, level]] of run.entries()) {
+      assert.ok(percent >= 0 && percent <= 100 && (score === null || (score >= 0 && score <= 1)), JSON.stringify(run));
+      assert.equal(level, levels[(percent >= 40) + (percent >= 60) + (percent >= 85)]);
+      if (n > 0) assert.ok(percent < 100 && (score === null || score < run[0][1]), JSON.stringify(run));
+    }
+    assert.ok(run.at(-1)[0] < 60, JSON.stringify(run));
+  }
+  const known = got.runs.slice(1);
+  assert.ok(got.runs[0].every(([, score]) => score === null), "of an unknown size there is no score");
+  for (const [n, run] of known.entries()) if (n > 0) run.forEach(([, score], at) => assert.ok(score >= known[n - 1][at][1], `${score} of a larger model`));
+});
+
 /** I5, S5: one that frees too little changes nothing and says why; how the last compaction ended is known later, too. Over a storage of one's own writes wait for the
  * disk where that is asked for, and a session that was taken over tells of it. */
 test("the last compaction's end, durable writes, a session that is taken over", async () => {

@@ -54,12 +54,12 @@ pub use model::{for_model, mode, sampling};
 pub use page::{drop_toast, go, look, note};
 pub(crate) use parts::{
     add_goal_line, add_model, add_place, anchor, ask_lift, asked, attach, bring, bring_back,
-    bring_results_back, card, check_integrity, choose_model, choose_policy, choose_reserve,
-    choose_server, choose_window, compact, compact_at, compare, confirm_demand, connect,
-    context_screen, continue_reply, copy, copy_window, count_with, cover, decide_proposal, delete,
-    delete_snapshot, desk, dialog, drop_models, drop_place, duplicate, edit_layer, edit_place,
-    erase, export_all, export_session, export_settings, flip, forget_quote, german, guest,
-    host_transport, hosted_store, import, incoming, keep_key, keep_part, learn_german,
+    bring_results_back, card, check_again, check_integrity, choose_model, choose_policy,
+    choose_reserve, choose_server, choose_window, compact, compact_at, compare, confirm_demand,
+    connect, context_screen, continue_reply, copy, copy_window, count_with, cover, decide_proposal,
+    delete, delete_snapshot, desk, dialog, drop_models, drop_place, duplicate, edit_layer,
+    edit_place, erase, export_all, export_session, export_settings, flip, forget_quote, german,
+    guest, host_transport, hosted_store, import, incoming, keep_key, keep_part, learn_german,
     library_screen, lift, load_log, log_screen, look_through_trash, losses, mark_end,
     measure_sessions, measure_storage, memory_store, notes_inside, obey, offline, open_at,
     open_damaged, open_sample, persist, pin, pin_session, policy_for_model, preview, preview_new,

@@ -8,6 +8,7 @@ use palimpsest_browser::{HeadNote, Presence, StorageEvent, Tabs};
 use palimpsest_engine::{DEVICE, Engine};
 use palimpsest_tokens::{Estimator, TokenCounter};
 
+use super::settings::has_damaged_settings;
 use super::{
     BACK, Back, Opening, back, create_now, follow, leave_draft, list, memory_store, note, open_now,
     parts, prose, read_along, reload_profiles, send_held, settle, spare, superseded, survey, talk,
@@ -101,6 +102,9 @@ pub fn start(state: AppState) {
         reload_profiles(Rc::clone(&back));
         if kept == Kept::Whole && host::lost_since(note_of(state)) {
             toast(&back, t(T::StoreLost).to_owned(), None, true);
+        }
+        if has_damaged_settings() {
+            toast(&back, t(T::SettingsDamaged).to_owned(), None, true);
         }
         note_of(state).save(host::NAME);
         follow_tabs(&back, &tabs);

@@ -7,8 +7,8 @@ use palimpsest_core::mode::Mode;
 use palimpsest_engine::{Config, Sampling, Session};
 
 use super::{
-    Back, back, begins_with, change, failed, list, show_all, show_head, show_window, tended,
-    want_vocabulary, with_engine, with_writer,
+    Back, back, begins_with, change, check_again, failed, list, show_all, show_head, show_window,
+    tended, want_vocabulary, with_engine, with_writer,
 };
 use crate::bind;
 use crate::settings::{ModelSettings, Server, Settings, Think};
@@ -222,6 +222,10 @@ async fn remodelled(back: &Rc<Back>, session: &Session, edit: impl FnOnce(&mut S
     show_all(back).await;
     list(back).await;
     want_vocabulary(Rc::clone(back));
+    let now = session.head();
+    if (&now.model, now.window) != (&head.model, head.window) {
+        check_again();
+    }
     is_stored
 }
 

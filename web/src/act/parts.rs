@@ -100,6 +100,8 @@ part! {
     wire: Wire {
         /// Asks the model server what there is, and the doctor what is wrong.
         fn survey() = server::survey_now;
+        /// The doctor's findings for another model or window.
+        fn check_again() = server::check_again;
         /// A session that was opened gets what had arrived of a reply, its model and that model's vocabulary.
         fn settle_in(back: Rc<Back>, session: Session) = server::settle_in;
         /// A session gets its model and that model's vocabulary, once everything that had arrived is in it.

@@ -52,6 +52,25 @@ pub(super) fn survey_now() {
     }
 }
 
+/// Asks the doctor again, because the session has another model or window. The page stays connected meanwhile.
+pub(super) fn check_again() {
+    let connected = |state: &AppState| {
+        state
+            .connection
+            .with_untracked(|c| *c == Connection::Connected)
+    };
+    let Some(state) = AppState::remembered().filter(connected) else {
+        return;
+    };
+    let asked = in_use(state);
+    spawn_local(async move {
+        let found = server::survey(state, None).await;
+        if connected(&state) && asked == in_use(state) {
+            state.checks.change(found.checks);
+        }
+    });
+}
+
 /// The same, with a question to the open session's model at the end: it is loaded with the session's window.
 pub(super) fn try_model() {
     if let Some(state) = AppState::remembered() {

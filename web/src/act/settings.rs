@@ -26,6 +26,11 @@ pub fn load_settings() -> Settings {
     settings::load::<Settings>(SETTINGS).settings.with_origins()
 }
 
+/// Returns `true` if some of the settings of this browser cannot be read.
+pub(super) fn has_damaged_settings() -> bool {
+    !settings::load::<Settings>(SETTINGS).dropped.is_empty()
+}
+
 fn save_settings(chosen: &Settings) {
     // A browser that refuses localStorage still works for this visit.
     let _ = settings::save(SETTINGS, chosen);

@@ -251,6 +251,7 @@ texts! {
         StoreBlocked: "An older palimpsest in another tab is in the way. Close that tab.",
         StoreUpgraded: "A newer palimpsest was opened in another tab. Reload this one.",
         StoreDeleted: "The stored sessions are being deleted in another tab.",
+        SettingsDamaged: "Some settings could not be read. They are as in a new browser now; what they were is kept in this browser’s storage as palimpsest.settings.old.",
         StoreLost: "This browser held more sessions when you were last here. The browser, or a cleaning program, has cleared its storage. You can import exported files again.",
         OtherTab: "Read-only here: this chat is open in another tab.",
         NoSession: "No chat is open. Choose one in the list, or begin a new one.",
