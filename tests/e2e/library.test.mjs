@@ -191,7 +191,12 @@ test("storage is shown by kind, and damage is found", SLOW, async () => {
   await library(page);
   await until(page, () => /^4\d KB$/.test(document.querySelector(".meter li:nth-child(2) b")?.textContent));
   const kinds = Object.fromEntries(await page.$$eval(".meter li", (all) => all.map((li) => [li.querySelector("span").textContent, li.querySelector("b").textContent])));
-  assert.deepEqual(Object.keys(kinds), ["Messages", "Tool results", "Vocabularies", "Layers, notes", "Snapshots"]);
+  assert.deepEqual(Object.keys(kinds), ["Messages", "Tool results", "Vocabularies", "Layers, notes", "Snapshots", "The app, models, overhead"]);
+  // what the browser counts is what the parts come to
+  const sized = (line) => { const [number, unit] = line.split(" "); return Number(number.replace(/,/g, "")) * { B: 1, KB: 1e3, MB: 1e6 }[unit]; };
+  const used = await page.$$eval(".figures > div", (all) => all.map((d) => d.textContent).find((t) => t.startsWith("Used")).match(/^Used([\d.,]+ [KM]?B)/)[1]);
+  const parts = Object.values(kinds).reduce((sum, line) => sum + sized(line), 0);
+  assert.ok(Math.abs(parts - sized(used)) < 0.02 * sized(used) + 6000, `${parts} of ${used}: ${JSON.stringify(kinds)}`);
   assert.ok(/^[1-9]\d* KB$/.test(kinds["Layers, notes"]) && /^[1-9]\d* KB$/.test(kinds.Messages), JSON.stringify(kinds));
   const tabs = () => page.$$eval(".figures > div", (all) => all.map((d) => d.textContent).find((t) => t.startsWith("Other tabs")));
   assert.equal(await tabs(), "Other tabsNone");

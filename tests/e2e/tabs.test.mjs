@@ -26,6 +26,8 @@ for (const engine of ENGINES) test(`a second tab shows the thread, follows it, a
   assert.match(await second.$eval("#s-chat .budget .sum", (sum) => sum.textContent), /of 7,004/);
   // what is written here is kept as a draft, never sent
   await until(second, () => document.querySelector(".live.okc"));
+  assert.deepEqual(await second.$eval("#send", (button) => [button.disabled, button.title]), [true, "Read-only here: this chat is open in another tab."]);
+  assert.equal(await first.$eval("#send", (button) => button.disabled), false);
   await say(second, "From the second");
   await second.waitForSelector(".toast.bad");
   assert.equal(await drafts(second), "From the second");
@@ -41,7 +43,7 @@ for (const engine of ENGINES) test(`a second tab shows the thread, follows it, a
 
   await second.bringToFront();
   await click(second, ".notice .btn");
-  await until(second, () => !document.querySelector(".notice"));
+  await until(second, () => !document.querySelector(".notice") && !document.querySelector("#send").disabled);
   await until(first, () => /another tab/.test(document.querySelector(".notice")?.textContent ?? ""));
   await second.focus("#msg");
   await second.keyboard.press("Enter");

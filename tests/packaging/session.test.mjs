@@ -201,6 +201,30 @@ test("the settings' length of summaries is kept", async () => {
   }
 });
 
+/** P7: a message waits for a model's summary only if the model's measured speed lets it come in time. */
+test("a model that is too slow is not waited for", async () => {
+  const got = await run(`
+    out.asked = [];
+    for (const ms of [100, 60_000]) {
+      const asked = [];
+      const llm = { chat: async function* (request) {
+        asked.push(request.purpose);
+        yield { type: "text", text: request.purpose === "summary" ? "They talked about parcels and gates." : "Gladly." };
+        yield { type: "usage", promptTokens: 1000, completionTokens: 20, promptMs: ms, completionMs: ms };
+      } };
+      const session = await openSession({ model: "m", window: 4096, llm });
+      await session.send("Good morning.").reply();
+      await session.append(talk(160));
+      asked.length = 0;
+      await session.send("And now?").reply();
+      const replied = asked.indexOf("chat");
+      out.asked.push([asked.slice(0, replied).includes("summary"), session.layers().length]);
+      await session.close();
+    }
+  `);
+  assert.deepEqual(got.asked, [[true, 1], [false, 1]]);
+});
+
 /** G9, P7, B9: a reply of an Ollama comes in pieces and is stored; the window is asked for; tools are answered. */
 test("a conversation with an Ollama, and its tools", async () => {
   const fake = await startFake({

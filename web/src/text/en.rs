@@ -934,6 +934,7 @@ texts! {
         TabsFollow: "another one writes the open session; this one is read-only",
         StoredByKind: "Storage by kind",
         StoredTools: "Tool results",
+        StoredRest: "The app, models, overhead",
         StoredVocabularies: "Vocabularies",
         StoredLayers: "Layers, notes",
         Integrity: "Check integrity",

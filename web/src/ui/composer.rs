@@ -250,8 +250,14 @@ fn send_or_stop(state: AppState) -> El {
     let either = |stop: &'static str, send: &'static str| {
         move || Some(if busy.get() { stop } else { send }.to_owned())
     };
+    let follows = derived(move || state.open.with(|o| o.as_ref().is_some_and(|o| o.follower)));
     el("button")
         .attr("type", "submit")
+        // the chat is open in another tab: what is written here stays a draft
+        .flag_live("disabled", move || follows.get())
+        .attr_live("title", move || {
+            follows.get().then(|| t(T::OtherTab).to_owned())
+        })
         .attr_live("id", either("stop", "send"))
         .attr_live("class", either("btn", "btn solid"))
         .live_on(

@@ -11,6 +11,7 @@ use crate::icon::icon;
 use crate::page;
 use crate::state::{AppState, Dialog};
 use crate::text::{self, T, bytes, count, css, fill, language, number, t};
+use crate::view::stored::Sizes;
 
 /// Days without an export after which the library reminds of one.
 const REMIND_AFTER: u32 = 7;
@@ -159,9 +160,15 @@ pub fn storage(state: AppState) -> El {
 /// The bytes by content.
 fn meter(state: AppState) -> AnyView {
     let kinds = move || {
-        state
-            .sizes
-            .with(|s| (s.done || !s.of.is_empty()).then(|| s.kinds()))
+        let sizes = |s: &Sizes| (s.done || !s.of.is_empty()).then(|| (s.kinds(), s.done));
+        let (kinds, done) = state.sizes.with(sizes)?;
+        let own = kinds.iter().sum::<u64>() as f64;
+        // what the browser counts beside the sessions is known when all of them were measured
+        let used = state.storage.with(|s| s.used).filter(|_| done);
+        let rest = used.map_or(0.0, |used| (used - own).max(0.0)) as u64;
+        let mut all = kinds.to_vec();
+        all.push(rest);
+        Some(all)
     };
     live_on(kinds, |kinds| {
         let Some(kinds) = kinds else {
@@ -174,6 +181,7 @@ fn meter(state: AppState) -> AnyView {
             T::StoredVocabularies,
             T::StoredLayers,
             T::Snapshots,
+            T::StoredRest,
         ];
         let line = |(name, bytes_of): (T, &u64)| {
             let share = *bytes_of as f64 * 100.0 / all;

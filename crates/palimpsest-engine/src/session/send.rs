@@ -428,6 +428,10 @@ impl Session {
             });
         }
         let mut compact = options.compaction();
+        // A model that is known to take longer than the wait is not asked in vain (P7).
+        if matches!(options.summariser, Summariser::Same) {
+            compact.most_seconds = Some(self.most_wait());
+        }
         if late.is_terminated() {
             // The time is over, so no model is asked.
             compact.model = None;
@@ -447,9 +451,14 @@ impl Session {
 
     /// Resolves after the time that the settings allow a message to wait for a model's summary.
     fn wait_is_over(&self) -> LocalFuture<'static, ()> {
-        let seconds = self.0.state.borrow().head.config.compression.wait_seconds;
-        let most = seconds.unwrap_or(MOST_WAIT).saturating_mul(1_000);
+        let most = self.most_wait().saturating_mul(1_000);
         self.0.host.world.timer.sleep(most)
+    }
+
+    /// The seconds that a message waits for a model's summary.
+    fn most_wait(&self) -> u32 {
+        let seconds = self.0.state.borrow().head.config.compression.wait_seconds;
+        seconds.unwrap_or(MOST_WAIT)
     }
 
     /// Waits for `work`, a compaction that holds a message up. After `late` resolves, the compaction no longer waits
