@@ -201,6 +201,27 @@ test("the settings' length of summaries is kept", async () => {
   }
 });
 
+/** B2, G8: a system prompt over its tier's budget is told when a session is made with it, and what it leaves to checkpoints is in the budget. */
+test("a long system prompt is told at once", async () => {
+  const got = await run(`
+    for (const words of [10, 6000]) {
+      const told = [];
+      const session = await openSession({ model: "m", window: 16384, system: "word ".repeat(words), onEvent: (event) => { if (event.type === "warning") told.push([event.code, event.message]); } });
+      await new Promise((done) => setTimeout(done, 20));
+      const { checkpointBudget } = session.budget();
+      out[words] = { told, checkpointBudget };
+      await session.close();
+    }
+  `);
+  assert.deepEqual(got[10].told, []);
+  assert.ok(got[10].checkpointBudget > 0);
+  const [[code, message]] = got[6000].told;
+  assert.equal(code, "prompt_over_budget");
+  assert.match(message, /^The system prompt has \d+ tokens; \d+ are advised for this window/);
+  assert.equal(got[6000].told.length, 1);
+  assert.equal(got[6000].checkpointBudget, 0);
+});
+
 /** P7: a message waits for a model's summary only if the model's measured speed lets it come in time. */
 test("a model that is too slow is not waited for", async () => {
   const got = await run(`

@@ -153,7 +153,9 @@ impl Session {
             .prompt(budget, state.context.counter().as_ref())
     }
 
-    pub(super) fn warn_of_prompt(&self) {
+    /// Emits a warning for each problem of the system message. Every change of it does so by itself; who has just made a session
+    /// calls it once there is a listener.
+    pub fn warn_of_prompt(&self) {
         for warning in self.prompt().warnings {
             let (code, message) = match warning {
                 SystemPromptWarning::OverBudget {

@@ -237,6 +237,8 @@ export interface SessionBudget {
   trigger: number;
   /** What a compaction aims at. */
   target: number;
+  /** What the budget advised for a system prompt in such a window has left: the preset `checkpoints` makes layers only where that is not 0. */
+  checkpointBudget: number;
   /** Tokens until the trigger fires; 0 if it does now. The bound of an estimate counts: where counts are estimated, it fires before `trigger` tokens are counted. */
   untilTrigger: number;
   /** Tokens until the limit. */

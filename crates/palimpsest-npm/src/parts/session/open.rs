@@ -137,7 +137,7 @@ async fn opened(mut options: Options, host: Rc<Host>) -> Result<Session, Failure
             model: options.model,
             window: options.window.unwrap_or(defaults.window),
             policy: options.policy.unwrap_or(defaults.policy),
-            system: options.system.unwrap_or_default(),
+            system: options.system.clone().unwrap_or_default(),
             thinking: options.thinking.unwrap_or_default(),
             mode: options.mode.map_or(defaults.mode, Mode::from),
             config: config.unwrap_or_default(),
@@ -146,6 +146,10 @@ async fn opened(mut options: Options, host: Rc<Host>) -> Result<Session, Failure
         engine.create_with_id(&id, new).await?
     };
     let open = Rc::new(Open::new(host, engine, session, model, options.server));
+    if options.system.is_some() {
+        // it was said before anybody listened
+        open.session().warn_of_prompt();
+    }
     // opening waits for no server
     let asks = Rc::clone(&open);
     spawn_local(async move { asks.heed_server().await });
