@@ -10,7 +10,7 @@ test.afterEach(cleanUp);
 
 const drafts = (page) => page.$eval("#msg", (field) => field.value);
 
-/// S5, F95: the second tab shows the thread, follows what is said in the first, writes nothing, and takes over.
+/** S5, F95: the second tab shows the thread, follows what is said in the first, writes nothing, and takes over. */
 for (const engine of ENGINES) test(`a second tab shows the thread, follows it, and takes over (${engine})`, SLOW, async () => {
   const world = await begin({ engine, script: { replies: ["One.", "Two.", "Three."] } });
   const { page: first } = world;
