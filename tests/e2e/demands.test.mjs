@@ -103,7 +103,7 @@ test("demands without room in the window are named", SLOW, async () => {
 for (const [where, choice] of [["layer", "at the head of the layers"], ["system", "in the system message"], ["off", "nowhere"]]) {
   test(`demands stand ${choice}, as the policy says`, SLOW, async () => {
     const long = bakery(6).map((message) => message.content).join(" ");
-    const world = await begin({ settings: { window: 4096, summary_model: "-", recall: false }, script: { replies: Array.from({ length: 12 }, () => long) } });
+    const world = await begin({ settings: { window: 4096, summary_model: "-", recall: false, automatic: false }, script: { replies: Array.from({ length: 12 }, () => long) } });
     const { page } = world;
     await ready(page);
     await page.evaluate(() => (location.hash = "settings"));

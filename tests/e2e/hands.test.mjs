@@ -43,6 +43,11 @@ test("the sample is opened with a click, compacted, written over, written again 
   assert.equal(await text(page, "#h-chat"), "By train through Portugal");
   const covered = await budget(page);
   assert.match(await text(page, ".card.done .facts"), /messages 1–96/);
+  // what the compaction has kept is not asked about
+  const kept = await page.$$eval("section:has(#add-pin) > .marks li", (all) => all.map((line) => line.textContent));
+  assert.ok(kept.some((line) => line.includes("So never suggest a seafood restaurant")), kept.join());
+  const question = await page.evaluate(() => document.querySelector("#ask q")?.textContent ?? "");
+  assert.ok(question === "" || !kept.some((line) => line.includes(question)), question);
 
   // at 360 px and at 200 % zoom there are five lines of conversation, and nothing is wider than the page
   for (const [width, height] of [[360, 740], [720, 450], [1440, 900]]) {

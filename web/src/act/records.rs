@@ -44,7 +44,12 @@ pub(super) fn show(back: &Back) {
     let is_demand = |p: &PendingProposal| matches!(p.proposal.change, Change::Demand { .. });
     let (demands, proposals): (Vec<_>, Vec<_>) =
         session.proposals().into_iter().partition(is_demand);
-    let asked = demands.into_iter();
+    // what a compaction has kept meanwhile is no question any more
+    let stands = |change: &Change| {
+        let mut pins = records.pins.iter();
+        matches!(change, Change::Demand { text } if pins.any(|pin| pin.text == *text))
+    };
+    let asked = demands.into_iter().filter(|p| !stands(&p.proposal.change));
     let asked = asked.map(|p| (p.id, proposal_sentence(&p.proposal.change)));
     state.asked.change(asked.collect());
     let proposals = proposals.iter().map(bind::proposal);
