@@ -13,7 +13,7 @@ const images = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..
 
 /** Opens the sample, arranges the page, and takes a picture without passing notes. */
 async function picture(name, look, arrange) {
-  const world = await begin({ settings: { summary_model: "-" }, script: { replies: [REPLY] }, ...look });
+  const world = await begin({ settings: { summary_model: "-" }, script: { replies: [REPLY], delay_ms: 25 }, ...look });
   const { page } = world;
   await ready(page);
   await click(page, "#sample");
@@ -34,7 +34,10 @@ const card = async (page) => {
   await page.mouse.move(0, 0);
 };
 
-await picture("chat", {}, card);
+await picture("chat", { height: 1000 }, async (page) => {
+  await page.$eval(".thread", (thread) => (thread.scrollTop = thread.scrollHeight));
+  await page.mouse.move(0, 0);
+});
 await picture("narrow", { dark: true, width: 360, height: 780 }, card);
 await picture("context", { dark: true }, async (page) => {
   await page.evaluate(() => (location.hash = "context"));
