@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 import { defaultModels, startFake } from "../ollama/fake.mjs";
 import { install, remove, root, runAsync } from "./consumer.mjs";
 
@@ -120,7 +121,10 @@ test("a frontend's list is stored once, and its edits are branches", async () =>
     const tool = { type: "tool-weather", toolCallId: "w1", state: "output-available", input: { city: "Bergen" }, output: { rain: true } };
     const list = [said("1", "system", "You plan trips."), said("2", "user", "Is it raining in Bergen?"), said("3", "assistant", { type: "reasoning", text: "I should look." }, tool, "It is.")];
     const seen = () => session.history().map((item) => item.parts.map((part) => part.text ?? part.name ?? "").join("/"));
-    out.first = (await session.sync(list)).added.length;
+    // a page that draws twice gives it twice at once
+    const twice = await Promise.all([session.sync(list), session.sync(list)]);
+    out.first = twice[0].added.length;
+    out.second = twice[1].added.length;
     out.system = session.window().messages[0].content;
     out.again = await session.sync(list);
     const edited = [...list.slice(0, 2), said("9", "assistant", "Yes, all day.")];
@@ -138,9 +142,12 @@ test("a frontend's list is stored once, and its edits are branches", async () =>
     out.failed = await failed(session.sync([said("1", "system", "You plan nothing."), said("2", "user", "word ".repeat(9000))]));
     out.kept = JSON.stringify(session.window()) === there;
     out.bad = [await failed(session.sync([7])), await failed(session.sync(list, { dialekt: "x" }))];
+    const [both] = await Promise.all([failed(session.sync([...more, said("5", "assistant", "Which one?")])), session.append("Wait.")]);
+    out.both = [both, ...seen().slice(-2)];
     await session.close();
   `);
   assert.ok(got.first >= 3, "user, call, result, reply");
+  assert.equal(got.second, 0, "the second looks at what the first has stored");
   assert.equal(got.system, "You plan trips.");
   assert.deepEqual(got.again, { added: [], branched: false });
   assert.equal(got.more, 1);
@@ -153,6 +160,8 @@ test("a frontend's list is stored once, and its edits are branches", async () =>
   assert.deepEqual(got.empty, { added: [], branched: false });
   assert.deepEqual([got.failed, got.kept], ["message_too_large", true]);
   assert.deepEqual(got.bad, ["bad_input", "invalid_options"]);
+  // what is said at the same time comes before the list, which is refused, or after it
+  assert.ok([["busy", "Then a museum.", "Wait."], ["done", "Which one?", "Wait."]].some((way) => isDeepStrictEqual(way, got.both)), got.both.join());
 });
 
 /** B1, F40, S5: a window that nobody named is said to be assumed, and where a session is kept is said, too. */

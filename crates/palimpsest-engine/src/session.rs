@@ -127,6 +127,8 @@ pub(crate) struct Inner {
     writing: Mutex<Option<Vec<Op>>>,
     /// Serialises the compactions.
     pub(crate) compacting: Mutex<()>,
+    /// Serialises the lists that are taken over as a whole: each looks at what the one before has stored.
+    syncing: Mutex<()>,
 }
 
 /// One conversation. Cloning is cheap, and all clones are the same session.
@@ -210,6 +212,7 @@ impl Session {
             listeners: Listeners::default(),
             writing: Mutex::new(first),
             compacting: Mutex::new(()),
+            syncing: Mutex::new(()),
         }))
     }
 

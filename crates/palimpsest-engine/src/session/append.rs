@@ -92,6 +92,15 @@ impl Session {
     }
 
     pub(super) async fn append_now(&self, new: Vec<NewMessage>) -> Result<Vec<Seq>, EngineError> {
+        self.append_at(new, |_| Ok(())).await
+    }
+
+    /// Does the same if `allows` accepts the session's head as it is when it is written.
+    pub(super) async fn append_at(
+        &self,
+        new: Vec<NewMessage>,
+        allows: impl FnOnce(&Head) -> Result<(), EngineError>,
+    ) -> Result<Vec<Seq>, EngineError> {
         let now = self.now();
         let mut added: Vec<Seq> = Vec::new();
         let mut snapshot_number = 0;
@@ -101,6 +110,7 @@ impl Session {
         self.write(
             Durability::Strict,
             |state| {
+                allows(&state.head)?;
                 let mut head = state.head.clone();
                 let counter = Rc::clone(state.context.counter());
                 let mut ops = Vec::new();

@@ -4,6 +4,7 @@ use palimpsest_core::message::{Message, Part, Seq};
 use serde_json::Value;
 
 use crate::error::EngineError;
+use crate::head::Head;
 
 use super::{NewMessage, Session, State};
 
@@ -32,6 +33,7 @@ impl Session {
     /// again, on whichever branch it lies; what is new follows it. Messages that the list does not have any more stay on their
     /// branch. An empty list changes nothing.
     pub async fn sync(&self, list: Vec<NewMessage>) -> Result<Synced, EngineError> {
+        let _turn = self.0.syncing.lock().await;
         if self.is_replying() {
             return Err(EngineError::Busy("a reply"));
         }
@@ -52,11 +54,19 @@ impl Session {
                 branched,
             });
         }
-        match self.append_now(new).await {
+        // What another call has stored meanwhile is not in the list.
+        let is_there = |head: &Head| {
+            if head.tip == place.at {
+                Ok(())
+            } else {
+                Err(EngineError::Busy("another message"))
+            }
+        };
+        match self.append_at(new, is_there).await {
             Ok(added) => Ok(Synced { added, branched }),
             Err(error) => {
                 // The list is taken as a whole or not at all.
-                if moves {
+                if moves && self.head().tip == place.at {
                     self.move_tip(before).await?;
                 }
                 Err(error)

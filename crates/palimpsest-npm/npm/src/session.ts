@@ -710,7 +710,8 @@ export interface Session {
    * reasoning and white space at the ends do not count. Give replies when they are whole. An empty list changes nothing.
    *
    * @returns the numbers of the new messages, and whether another branch is shown now.
-   * @throws `busy` while a reply comes in; `message_too_large`, `bad_input`: nothing changes then.
+   * @throws `busy` while a reply comes in, or if another call stores a message meanwhile; `message_too_large`, `bad_input`: nothing
+   * changes then.
    * @example
    * ```ts
    * import { openSession } from "palimpsest";
