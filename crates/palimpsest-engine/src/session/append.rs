@@ -92,14 +92,14 @@ impl Session {
     }
 
     pub(super) async fn append_now(&self, new: Vec<NewMessage>) -> Result<Vec<Seq>, EngineError> {
-        self.append_at(new, |_| Ok(())).await
+        self.append_at(new, &|_| Ok(())).await
     }
 
     /// Does the same if `allows` accepts the session's head as it is when it is written.
     pub(super) async fn append_at(
         &self,
         new: Vec<NewMessage>,
-        allows: impl FnOnce(&Head) -> Result<(), EngineError>,
+        allows: &dyn Fn(&Head) -> Result<(), EngineError>,
     ) -> Result<Vec<Seq>, EngineError> {
         let now = self.now();
         let mut added: Vec<Seq> = Vec::new();

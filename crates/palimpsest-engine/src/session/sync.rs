@@ -62,7 +62,7 @@ impl Session {
                 Err(EngineError::Busy("another message"))
             }
         };
-        match self.append_at(new, is_there).await {
+        match self.append_at(new, &is_there).await {
             Ok(added) => Ok(Synced { added, branched }),
             Err(error) => {
                 // The list is taken as a whole or not at all.
