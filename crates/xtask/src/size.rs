@@ -47,7 +47,7 @@ const BUDGETS: &[Budget] = &[
     Budget { name: "app wasm",     folder: "app", named: "", ending: "wasm", later: false, limit: 315.5 },
     // Markdown before a stored session is shown, the conversation right after the page, the screens when they are wanted.
     Budget { name: "app prose",    folder: "app", named: "split_prose", ending: "wasm", later: true, limit: 57.0 },
-    Budget { name: "app parts",    folder: "app", named: "", ending: "wasm", later: true, limit: 872.0 },
+    Budget { name: "app parts",    folder: "app", named: "", ending: "wasm", later: true, limit: 872.5 },
     Budget { name: "app css",      folder: "app", named: "", ending: "css",  later: false, limit: 10.5 },
     Budget { name: "app eager js", folder: "app", named: "", ending: "js",   later: false, limit: 12.3 },
     // "What did it forget?" with the package's module and all samples. The aim is 500: the module is nine tenths of it.
