@@ -326,16 +326,14 @@ test("a clock that jumps back deletes nothing newer and reorders nothing", async
       await session.compact();
     }
     const seen = (session) => [session.snapshots.list().map((one) => one.n), session.history().map((item) => item.parts[0].text.match(/Message (\\d+)/)[1]), session.window()];
-    const list = session.snapshots.list();
-    out.back = list.some((one, i) => i > 0 && one.at < list[i - 1].at) || list.every((one) => one.at < now() - 86_400_000);
+    // those that stay were all taken after the clock went back, so their times are older than those of the ones that went
+    out.back = session.snapshots.list().every((one) => one.at < now() - 86_400_000);
     const before = seen(session);
     [out.snapshots, out.order] = before;
-    await session.snapshots.restore(out.snapshots.at(-1));
-    await session.undo().catch(() => {});
     await session.close();
     Date.now = now;
     const again = await openSession(options);
-    out.whole = again.history().length;
+    out.same = JSON.stringify(seen(again)) === JSON.stringify(before);
     await again.close();
   `);
   const newest = got.snapshots.at(-1);
@@ -343,7 +341,7 @@ test("a clock that jumps back deletes nothing newer and reorders nothing", async
   assert.deepEqual(got.snapshots, got.snapshots.map((_, i) => newest - got.snapshots.length + 1 + i), "the newest stay");
   assert.ok(newest >= 9 && got.snapshots.length >= 5);
   assert.deepEqual(got.order, Array.from({ length: 360 }, (_, n) => String(n)));
-  assert.equal(got.whole, 360);
+  assert.ok(got.same, "it is opened as it was");
 });
 
 /** F92: how far a session can be trusted is a share, and less for a smaller model. It falls with the first compaction; after that what

@@ -24,7 +24,7 @@ export class SessionHost {
   handler: ((call: ToolCall, signal: AbortSignal) => unknown) | undefined;
   /** Hears of every event before all listeners, at once. It must not call the module. */
   first: ((event: SessionEvent) => void) | undefined;
-  /** Where the session is kept. */
+  /** The place in which the session is kept. */
   keeps: SessionInfo["store"] = "memory";
   /** Ends the tool that runs. */
   stop: AbortSignal | undefined;

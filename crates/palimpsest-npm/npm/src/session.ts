@@ -237,7 +237,7 @@ export interface SessionBudget {
   trigger: number;
   /** What a compaction aims at. */
   target: number;
-  /** What the budget advised for a system prompt in such a window has left: the preset `checkpoints` makes layers only where that is not 0. */
+  /** Tokens that the budget advised for a system prompt in such a window has left. The preset `checkpoints` makes layers only if it is not 0. */
   checkpointBudget: number;
   /** Tokens until the trigger fires; 0 if it does now. The bound of an estimate counts: where counts are estimated, it fires before `trigger` tokens are counted. */
   untilTrigger: number;
@@ -611,7 +611,7 @@ export interface SessionJob {
 /** What a session is. */
 export interface SessionInfo {
   id: string;
-  /** Where it is kept: nowhere but in memory, in the browser's IndexedDB, or in the storage that was given. */
+  /** The place in which it is kept: memory only, the browser's IndexedDB, or the storage that was given. */
   store: "memory" | "indexeddb" | "given";
   title: string;
   model: string;
