@@ -12,8 +12,8 @@
 //! 5. [`watermark`], [`budget`], [`view_edit`], [`loss`]: the boundary of tool blocks, the moment to act, the changes of a
 //!    view, and the content that left it.
 //! 6. [`run`]: one compaction, as a value that the caller steps until it has a proposal or a reason against one.
-//! 7. [`compact`], [`replay`] and [`forgotten`]: a compaction of a list, several policies side by side, and the content
-//!    that a window of any program forgot of a list.
+//! 7. [`compact`], [`replay`], [`forgotten`] and [`series`]: a compaction of a list, several policies side by side, the content
+//!    that a window of any program forgot of a list, and the cost of successive windows.
 //!
 //! `palimpsest-dialect` defines messages and the shapes of message lists, here as [`dialect`], [`message`] and [`tool`].
 //! `palimpsest-text` reads text, and `palimpsest-tokens` counts tokens.
@@ -54,6 +54,7 @@ pub mod nearest;
 pub mod pass;
 pub mod replay;
 pub mod run;
+pub mod series;
 pub mod view_edit;
 pub mod watermark;
 

@@ -1,19 +1,16 @@
 //! Plays a list as an agent's loop through a way of making windows, and measures it.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use palimpsest_core::compact::{CompactOptions, CompactState, Compaction};
 use palimpsest_core::context::Seed;
 use palimpsest_core::dialect::{self, Dialect, Rendered};
 use palimpsest_core::policy::Policy;
+use palimpsest_core::series::{self, Sent, Series, SeriesFigures};
 use palimpsest_tokens::{Estimator, TokenCounter};
 use serde_json::Value;
-
-/// What a token that the provider has read already costs, of what one costs that is written into its cache.
-const CACHED: f64 = 0.1;
-const WRITTEN: f64 = 1.25;
 
 /// Makes the window of one request.
 pub(crate) trait Way {
@@ -62,22 +59,6 @@ impl Tokens {
     }
 }
 
-/// Paths, identifiers and the like in a text: what a later call may have to name.
-pub(crate) fn values(text: &str) -> HashSet<&str> {
-    let is_in = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
-    let words = text
-        .split(|c: char| !is_in(c))
-        .map(|w| w.trim_matches(|c: char| "./-".contains(c)));
-    let names = |w: &&str| {
-        let marks = w.contains('/')
-            || w.contains('_')
-            || (w.bytes().any(|b| b.is_ascii_digit())
-                && w.bytes().any(|b| b.is_ascii_alphabetic()));
-        (6..120).contains(&w.len()) && marks
-    };
-    words.filter(names).collect()
-}
-
 /// The text of a message, all of it.
 pub(crate) fn said(message: &Value) -> String {
     let mut out = match &message["content"] {
@@ -95,18 +76,7 @@ pub(crate) fn said(message: &Value) -> String {
 /// What a run of requests came to.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Figures {
-    pub(crate) requests: usize,
-    /// Requests whose window is not the last one with more at its end.
-    pub(crate) breaks: usize,
-    pub(crate) sent: u64,
-    /// Tokens behind the first message that differs.
-    pub(crate) anew: u64,
-    pub(crate) cost: f64,
-    /// The fill at each request since the list was longer than its limit.
-    pub(crate) fills: Vec<f64>,
-    needed: usize,
-    seen: usize,
-    seen_in_tail: usize,
+    pub(crate) measured: SeriesFigures,
     /// The largest state, in parts of the list's bytes then, among lists of 100 messages and more.
     pub(crate) state: f64,
     /// Bytes of the state at the end, and of the list.
@@ -114,44 +84,36 @@ pub(crate) struct Figures {
     pub(crate) list_bytes: usize,
     /// Bytes of the state when the list had half of its messages, and of the list then.
     pub(crate) half: (usize, usize),
-    pub(crate) told: Vec<(usize, String)>,
+    pub(crate) told: Vec<(u32, String)>,
 }
 
 impl Figures {
     pub(crate) fn broken(&self) -> f64 {
-        self.breaks as f64 / self.requests as f64
+        f64::from(self.measured.breaks) / f64::from(self.measured.requests)
     }
 
     pub(crate) fn read_anew(&self) -> f64 {
-        self.anew as f64 / self.sent as f64
+        self.measured.reread as f64 / self.measured.sent as f64
     }
 
     pub(crate) fn needed_later(&self) -> f64 {
-        self.seen as f64 / self.needed.max(1) as f64
+        f64::from(self.measured.seen) / f64::from(self.measured.needed.max(1))
     }
 
     /// The same of the newest messages with as many tokens as each window.
     pub(crate) fn needed_in_tail(&self) -> f64 {
-        self.seen_in_tail as f64 / self.needed.max(1) as f64
-    }
-
-    pub(crate) fn least_fill(&self) -> f64 {
-        self.fills.iter().copied().fold(1.0, f64::min)
-    }
-
-    pub(crate) fn mean_fill(&self) -> f64 {
-        self.fills.iter().sum::<f64>() / self.fills.len().max(1) as f64
+        f64::from(self.measured.seen_in_tail) / f64::from(self.measured.needed.max(1))
     }
 
     pub(crate) fn line(&self, name: &str) -> String {
         format!(
             "{name:34} requests {:4}  breaks {:5.1} %  anew {:5.1} %  cost {:9.0}  fill {:4.0} / {:4.0} %  needed {:5.1} % (tail {:5.1} %)  state {:6.1} % ({} / {}; half {:?})",
-            self.requests,
+            self.measured.requests,
             100.0 * self.broken(),
             100.0 * self.read_anew(),
-            self.cost,
-            100.0 * self.least_fill(),
-            100.0 * self.mean_fill(),
+            self.measured.cost,
+            100.0 * self.measured.least_fill,
+            100.0 * self.measured.mean_fill,
             100.0 * self.needed_later(),
             100.0 * self.needed_in_tail(),
             100.0 * self.state,
@@ -159,6 +121,27 @@ impl Figures {
             self.list_bytes,
             self.half,
         )
+    }
+}
+
+/// Numbers messages. Those that say the same have one number.
+#[derive(Default)]
+struct Numbers {
+    known: HashMap<String, u32>,
+    messages: Vec<Value>,
+}
+
+impl Numbers {
+    fn of(&mut self, message: &Value) -> u32 {
+        let next = self.messages.len() as u32;
+        *self.known.entry(message.to_string()).or_insert_with(|| {
+            self.messages.push(message.clone());
+            next
+        })
+    }
+
+    fn all(&mut self, messages: &[Value]) -> Vec<u32> {
+        messages.iter().map(|message| self.of(message)).collect()
     }
 }
 
@@ -204,61 +187,28 @@ fn show(request: usize, window: &[Value], tokens: &mut Tokens) {
 /// One request before every message of the assistant's. What is needed later is looked for from the request on at which
 /// the list was larger than `full` tokens.
 pub(crate) fn play(list: &[Value], way: &mut dyn Way, full: u32) -> Figures {
-    let mut tokens = Tokens::new();
+    let (mut tokens, mut numbers) = (Tokens::new(), Numbers::default());
     let mut figures = Figures::default();
-    let mut before: Vec<Value> = Vec::new();
-    let mut known: HashSet<String> = HashSet::new();
-    let (mut counted, mut bytes, mut total) = (0, 0, 0u32);
-    let mut was_full = false;
+    let mut requests = Vec::new();
+    let (mut counted, mut bytes) = (0, 0);
     for n in 1..list.len() {
         if list[n]["role"] != "assistant" {
             continue;
         }
-        for message in &list[counted..n] {
-            bytes += message.to_string().len();
-            total += tokens.of(message);
-        }
+        let said = list[counted..n].iter().map(|m| m.to_string().len());
+        bytes += said.sum::<usize>();
+        counted = n;
         let made = way.window(&list[..n], &mut tokens);
-        let same = before
-            .iter()
-            .zip(&made.window)
-            .take_while(|(a, b)| a == b)
-            .count();
-        let (cached, sent) = (tokens.all(&made.window[..same]), tokens.all(&made.window));
-        figures.requests += 1;
-        show(figures.requests, &made.window, &mut tokens);
-        figures.breaks += usize::from(same < before.len());
-        figures.sent += u64::from(sent);
-        figures.anew += if same < before.len() {
-            u64::from(sent - cached)
-        } else {
-            0
-        };
-        figures.cost += f64::from(cached) * CACHED + f64::from(sent - cached) * WRITTEN;
-        was_full |= total > full;
-        if let Some(limit) = made.limit.filter(|limit| total > *limit) {
-            figures.fills.push(f64::from(sent) / f64::from(limit));
-        }
+        requests.push(Sent {
+            at: n as u32,
+            window: numbers.all(&made.window),
+            limit: made.limit,
+        });
+        show(requests.len(), &made.window, &mut tokens);
+        let at = requests.len() as u32;
         figures
             .told
-            .extend(made.told.into_iter().map(|what| (figures.requests, what)));
-        // what the next call names that was said before
-        for message in &list[counted..n] {
-            known.extend(values(&said(message)).into_iter().map(str::to_owned));
-        }
-        let next = said(&list[n]);
-        let has_call = !list[n]["tool_calls"].as_array().is_none_or(Vec::is_empty);
-        if was_full && has_call {
-            let seen: String = made.window.iter().map(said).collect::<Vec<_>>().join("\n");
-            let newest = tail(&list[..n], sent, &mut tokens);
-            let newest: String = newest.iter().map(said).collect::<Vec<_>>().join("\n");
-            for value in values(&next).into_iter().filter(|v| known.contains(*v)) {
-                figures.needed += 1;
-                figures.seen += usize::from(seen.contains(value));
-                figures.seen_in_tail += usize::from(newest.contains(value));
-            }
-        }
-        counted = n;
+            .extend(made.told.into_iter().map(|what| (at, what)));
         figures.list_bytes = bytes;
         figures.state_bytes = made.state;
         if n >= 100 {
@@ -267,8 +217,13 @@ pub(crate) fn play(list: &[Value], way: &mut dyn Way, full: u32) -> Figures {
         if n <= list.len() / 2 {
             figures.half = (made.state, bytes);
         }
-        before = made.window;
     }
+    let series = Series {
+        history: numbers.all(list),
+        messages: numbers.messages,
+        requests,
+    };
+    figures.measured = series::measure(&series, full, &Estimator::default()).unwrap();
     figures
 }
 
