@@ -37,12 +37,17 @@ for (const engine of ["chrome", "firefox"]) {
       for (const window of [4096, 8192]) {
         await choose(page, window);
         assert.equal((await rows(page)).length, 12);
-        for (const [row, { facts, rules, stale }] of Object.entries(expected[`${sample}/${window}`])) {
+        for (const [row, { facts, rules, stale, loop }] of Object.entries(expected[`${sample}/${window}`])) {
           const got = await figures(page, row);
           const where = `${sample}, ${window}, ${row}`;
           assert.deepEqual(numbers(got["Noted facts that stand"]), facts, where);
           if (rules[1] > 0) assert.deepEqual(numbers(got["Rules word for word"]), rules, where);
           assert.deepEqual(numbers(got["Replaced values left alone"]), stale, where);
+          if (loop) {
+            const [breaks, requests, reread, sent] = loop;
+            assert.deepEqual(numbers(got["Requests read anew"]), [breaks, requests], where);
+            assert.deepEqual(numbers(got["Tokens read anew"]), [Math.round((100 * reread) / sent)], where);
+          }
           const [tokens, limit] = numbers(got.Tokens);
           // the frame of a whole prompt is a few tokens that no message has
           assert.ok(tokens <= limit + 8, `${where}: ${tokens} of ${limit}`);

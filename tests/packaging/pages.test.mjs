@@ -224,6 +224,7 @@ const GUIDE = [
   ["telemetryAttributes(compact", /^false$/],
   ["await importConversations(", /^ 2 0\n1 × no JSON: not_json$/],
   ["forgotten(history, messages)", /^false Never deliver to the neighbour\. 0\npalimpsest\/receipt@1 true true$/],
+  ["await measureRequests(history, requests)", /^100 true true$/],
   ["Which files are there?", /^true$/],
   ['demands: "layer"', /^0 Never use metric units\.$/],
   ["replay(messages", /^balanced \d+ \d+ \d+\nwatermark \d+ \d+ \d+\nshort memory \d+ \d+ \d+$/],

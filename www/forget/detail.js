@@ -1,7 +1,7 @@
 // One cell, as far as one wants to look: what is gone with the message it came from, what is outdated, the layers to take off.
 
 import { draw, messageAt } from "./strip.js";
-import { element, number, plural } from "./show.js";
+import { element, number, percent, plural } from "./show.js";
 
 /** The classes of facts as people call them. */
 const GROUPS = [
@@ -54,7 +54,7 @@ export function detail(section, { row, cell, whole, outline, layers, covered, co
 const who = (one) => ({ user: "you", assistant: "model", tool: "tool", system: "system" })[one?.role] ?? "model";
 
 function figures(cell) {
-  const share = cell.prefix && cell.prefix.of > 0 ? `${Math.round((100 * cell.prefix.bytes) / cell.prefix.of)} %` : "–";
+  const share = cell.prefix && cell.prefix.of > 0 ? percent(cell.prefix.bytes, cell.prefix.of) : "–";
   const tool = { said: cell.said - cell.spoken.said, lost: cell.lost - cell.spoken.lost };
   const pairs = [
     ["Facts forgotten", number(cell.spoken.lost), `of ${number(cell.spoken.said)}`],
@@ -62,6 +62,7 @@ function figures(cell) {
     ["Tokens", number(cell.window.tokens), `of ${number(cell.limit)}`],
     ["Beginning kept", share, "between requests"],
     ["Orphaned calls", number(cell.orphans.length), ""],
+    ...loopOf(cell),
     ["Time", cell.ms < 10 ? cell.ms.toFixed(1) : number(Math.round(cell.ms)), "ms for the last request"],
   ];
   if (cell.labels) {
@@ -71,6 +72,18 @@ function figures(cell) {
     pairs.push(["Replaced values left alone", number(stale.found), `of ${stale.of}`]);
   }
   return element("dl", { class: "facts" }, ...pairs.map(([name, value, of]) => element("div", {}, element("dt", {}, name), element("dd", {}, value, " ", element("small", {}, of)))));
+}
+
+/** What the requests until now came to, one after the other. */
+function loopOf({ loop }) {
+  if (!loop || loop.requests < 2) return [];
+  return [
+    ["Requests read anew", number(loop.breaks), `of ${number(loop.requests)}`],
+    ["Tokens read anew", percent(loop.reread, loop.sent), "of those that were sent"],
+    ["Cost of all requests", percent(loop.cost, loop.costOfEverything), "of sending everything, what is unchanged at a tenth"],
+    ...(loop.full > 0 ? [["Emptiest window", percent(loop.leastFill, 1), `${percent(loop.meanFill, 1)} on the average, once it was full`]] : []),
+    ...(loop.needed > 0 ? [["Values of next calls", number(loop.seen), `of ${number(loop.needed)}; ${number(loop.seenInTail)} in as many newest messages`]] : []),
+  ];
 }
 
 /** The layers of ours, each to be read and taken off. */

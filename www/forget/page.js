@@ -5,7 +5,7 @@ import { bitmap, picture } from "./picture.js";
 import { POLICIES, ROWS, WINDOWS } from "./run.js";
 import { sampleOf } from "./samples.js";
 import { draw, messageAt, renew } from "./strip.js";
-import { element, number, plural } from "./show.js";
+import { element, number, percent, plural } from "./show.js";
 import { detail } from "./detail.js";
 
 const $ = (id) => document.getElementById(id);
@@ -217,7 +217,7 @@ const gone = ({ shares }) => shares.reduce((sum, share) => sum + (share < 0.5 ? 
 
 function figures(cell, does) {
   if (!cell || cell.failed) return [element("span", {}, does)];
-  const kept = cell.prefix && cell.prefix.of > 0 ? `${Math.round((100 * cell.prefix.bytes) / cell.prefix.of)} % of each request as before` : "";
+  const kept = cell.prefix && cell.prefix.of > 0 ? `${percent(cell.prefix.bytes, cell.prefix.of)} of each request as before` : "";
   const rules = rulesOf(cell);
   return [
     element("span", {}, `${number(cell.window.tokens)} tokens`),
@@ -225,6 +225,7 @@ function figures(cell, does) {
     element("span", cell.stale.length > 0 ? { class: "is-bad" } : {}, `${cell.stale.length} outdated`),
     ...(cell.orphans.length > 0 ? [element("span", { class: "is-bad" }, `${plural(cell.orphans.length, "orphaned call")}`)] : []),
     element("span", {}, kept),
+    ...(cell.loop?.costOfEverything > 0 ? [element("span", {}, `costs ${percent(cell.loop.cost, cell.loop.costOfEverything)} of sending everything`)] : []),
     element("span", {}, `${cell.ms < 10 ? cell.ms.toFixed(1) : number(Math.round(cell.ms))} ms`),
   ];
 }

@@ -1,7 +1,8 @@
 // One conversation under one rule in one window: what the model would be sent, and what that forgot.
 //
-// Ours is called before every reply with the state of the call before, as a host would do it; the rules of others see the whole
-// conversation each time. All are measured by the same function of the package, which `cargo xtask bench survival` uses, too.
+// Ours grows with the conversation and is made to fit before every reply, as a host would do it; the rules of others see the whole
+// conversation each time. All are measured by the same two functions of the package: `forgotten`, as `cargo xtask bench survival`
+// does, and `measureRequests`, as `cargo xtask bench loop` does.
 
 import { isSystem, roleOf, textOf } from "./messages.js";
 import { RULES } from "./rules.js";
@@ -38,7 +39,7 @@ export class Conversation {
   #base;
 
   /**
-   * @param {typeof import("palimpsest")} core the package, ready
+   * @param {typeof import("palimpsest") & { grow: typeof import("./growing.js").grow }} core the package, ready
    * @param {{ title?: string, messages: object[], labels?: object }} given
    */
   constructor(core, { title = "", messages, labels }) {
@@ -78,56 +79,69 @@ export class Conversation {
   /** Runs one row in one window. */
   async run(row, window) {
     const policy = POLICIES.includes(row);
-    const made = policy ? this.#compacted(row, window) : this.#ruled(row, window);
+    const made = policy ? await this.#compacted(row, window) : await this.#ruled(row, window);
     return this.measured({ row, window, ...made });
   }
 
-  #compacted(policy, window) {
-    const { compact } = this.#core;
-    let state;
-    let done;
-    const before = [];
-    for (const n of [...this.moments(), this.messages.length]) {
-      const list = this.messages.slice(0, n);
-      done = compact(list, { window, policy, ...(state && { state }) });
-      state = done.state;
-      before.push(done.messages);
+  async #compacted(policy, window) {
+    const { messages } = this;
+    const growing = await this.#core.grow(policy, window);
+    try {
+      const requests = [];
+      let [at, ms, report] = [0, 0];
+      for (const n of [...this.moments(), messages.length]) {
+        const started = performance.now();
+        growing.push(messages.slice(at, n));
+        const done = growing.fit();
+        ms = performance.now() - started;
+        report = done.report;
+        requests.push({ at: n, messages: done.messages, limit: report.limit });
+        at = n;
+      }
+      // the request that comes next
+      const last = growing.fit();
+      return { messages: last.messages, report, limit: report.limit, requests, ms, layers: layersOf(last) };
+    } finally {
+      growing.free();
     }
-    // the call of the request that comes next
-    const started = performance.now();
-    const last = compact(this.messages, { window, policy, state });
-    const ms = performance.now() - started;
-    return { messages: last.messages, report: last.report, limit: last.report.limit, before: before.slice(-MOST_BEFORE), ms, layers: layersOf(last) };
   }
 
-  #ruled(row, window) {
+  async #ruled(row, window) {
     const { apply } = RULES.find(({ id }) => id === row);
-    const limit = this.limit(window);
+    const limit = await this.limit(window);
     const taken = this.system.reduce((sum, message) => sum + this.tokens(message), 0);
     const at = (n) => {
       const messages = this.messages.slice(this.system.length, n);
       return [...this.system, ...apply({ messages, room: limit - taken, window, tokens: (message) => this.tokens(message) })];
     };
-    const before = this.moments().slice(-MOST_BEFORE).filter((n) => n > this.system.length).map(at);
-    at(this.messages.length);
+    const moments = [...this.moments().filter((n) => n > this.system.length), this.messages.length];
+    const requests = moments.map((n) => ({ at: n, messages: at(n), limit }));
     const started = performance.now();
     const messages = at(this.messages.length);
-    return { messages, limit, before, ms: performance.now() - started, layers: [] };
+    return { messages, limit, requests, ms: performance.now() - started, layers: [] };
   }
 
   /** The most tokens that a request may hold: the window without the room for the answer. */
-  limit(window) {
-    return this.#core.compact([{ role: "user", content: "." }], { window }).report.limit;
+  async limit(window) {
+    const growing = await this.#core.grow(POLICIES[0], window);
+    try {
+      growing.push([{ role: "user", content: "." }]);
+      return growing.fit().report.limit;
+    } finally {
+      growing.free();
+    }
   }
 
-  /** A cell: the window that was made, with what it forgot. */
-  async measured({ before = [], ...made }) {
-    const { forgotten } = this.#core;
+  /** A cell: the window that was made, with what it forgot, and what the requests until then came to. */
+  async measured({ requests = [], ...made }) {
+    const { forgotten, measureRequests } = this.#core;
+    const before = requests.slice(-MOST_BEFORE - 1, -1).map(({ messages }) => messages);
     const found = await forgotten(this.messages, made.messages, { before, ...(this.labels && { labels: this.labels }) });
+    const loop = requests.length > 0 ? await measureRequests(this.messages, requests) : undefined;
     const people = ({ speaker }) => speaker !== "tool";
     const count = (list, key) => list.reduce((sum, one) => sum + one[key], 0);
     const spoken = found.classes.filter(people);
-    return { ...made, ...found, spoken: { said: count(spoken, "said"), lost: count(spoken, "gone") }, shares: Float32Array.from(found.shares) };
+    return { ...made, ...found, loop, spoken: { said: count(spoken, "said"), lost: count(spoken, "gone") }, shares: Float32Array.from(found.shares) };
   }
 
   /** The same cell with some of its layers taken off: their messages stand in their place again, whether that fits or not. */
@@ -141,7 +155,7 @@ export class Conversation {
     const rest = back.filter((message) => !this.system.includes(message));
     const messages = [...head, ...made, ...rest];
     const { row, window, limit, ms } = cell;
-    return { ...(await this.measured({ row, window, limit, ms, messages, layers: cell.layers.filter(({ id }) => !layers.includes(id)) })), prefix: cell.prefix };
+    return { ...(await this.measured({ row, window, limit, ms, messages, layers: cell.layers.filter(({ id }) => !layers.includes(id)) })), prefix: cell.prefix, loop: cell.loop };
   }
 }
 
@@ -155,11 +169,11 @@ function blocks(text) {
   return heads.map(({ index, 1: from }, n) => ({ from: Number(from), start: index, end: heads[n + 1]?.index ?? (end > index ? end + 1 : text.length) }));
 }
 
-/** The layers of a list that was compacted, with what stands of each. */
-function layersOf({ state, messages }) {
+/** The layers of a list, with what stands of each. */
+function layersOf({ layers, messages }) {
   const texts = messages.filter(({ content }) => typeof content === "string" && content.includes("[Messages ")).map(({ content }) => content);
   const found = texts.flatMap((text) => blocks(text).map(({ from, start, end }) => ({ from, text: text.slice(start, end).trim() })));
-  return state.view.layers.map(({ id, covers }) => ({ id, covers, text: found.find(({ from }) => from === covers[0]?.from)?.text ?? "" }));
+  return layers.map(({ id, covers }) => ({ id, covers, text: found.find(({ from }) => from === covers[0]?.from)?.text ?? "" }));
 }
 
 /** A message without the block of a layer. */

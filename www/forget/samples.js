@@ -13,7 +13,7 @@ function joined(talks) {
     id: talks.length === 1 ? talks[0].id : talks[0].kind,
     system: talks[0].system,
     messages: talks.length === 1 ? talks[0].messages : talks.flatMap(({ messages }, n) => messages.map((message) => renamed(message, n))),
-    labels: { facts: all("facts").map(({ text }) => text), rules: all("rules").map(({ text }) => text), updates: all("updates").map(({ old, new: now }) => ({ old, new: now })) },
+    labels: { facts: all("facts"), rules: all("rules"), updates: all("updates") },
   };
 }
 

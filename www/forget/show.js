@@ -11,3 +11,6 @@ export function element(name, attributes = {}, ...children) {
 export const number = (n) => n.toLocaleString("en");
 
 export const plural = (n, word) => `${number(n)} ${word}${n === 1 ? "" : "s"}`;
+
+/** A part of a whole, which is not nothing. */
+export const percent = (part, whole) => `${Math.round((100 * part) / whole)} %`;

@@ -1,12 +1,16 @@
 // Everything that takes longer than a frame: reading a transcript, running the rules, measuring.
 
-import { countTokens, compact, forgotten, load, importConversations, open } from "./core.js";
+import { forgotten, load, importConversations, measureRequests, open } from "./core.js";
+import { countTokens } from "./counter.js";
+import { grow } from "./growing.js";
 import { Conversation } from "./run.js";
 import { sampleOf } from "./samples.js";
 
-const core = { countTokens, compact, forgotten };
-const at = (file) => open(new URL(`${file}.wasm`, self.location));
-const ready = load((part) => at(part), () => at("core"));
+const core = { countTokens, forgotten, grow, measureRequests };
+// both are needed for the first cell: neither waits for the other
+const [first, part] = ["core", "transcripts"].map((file) => open(new URL(`${file}.wasm`, self.location)));
+part.catch(() => {}); // who asks for it hears it
+const ready = load(() => part, () => first);
 
 let found = [];
 let conversation;

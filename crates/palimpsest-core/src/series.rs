@@ -46,6 +46,7 @@ pub struct Sent {
 
 /// Sums over the requests. Tokens are those of the messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct SeriesFigures {
     /// Requests.
     pub requests: u32,
@@ -298,7 +299,7 @@ mod tests {
                 .map(|(at, window)| Sent {
                     at: *at,
                     window: window.to_vec(),
-                    limit: Some(10),
+                    limit: Some(16),
                 })
                 .collect(),
         };

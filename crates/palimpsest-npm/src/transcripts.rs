@@ -16,8 +16,27 @@ calls! {
     Transcripts by Examining {
         /// What `window` forgot of `history`: JSON text of a report.
         fn forgotten(history: &str, window: &str, options: &str, counter: &Counter) -> Result<String, Failure>;
+        /// What successive requests cost and hold: `series` and the report are JSON text. Values of calls are looked for once the
+        /// history is larger than `full` tokens.
+        fn series(series: &str, full: u32, counter: &Counter) -> Result<String, Failure>;
         /// A reader that has read nothing.
         fn reader() -> ConversationReader;
+        /// A list without messages, under a preset.
+        fn growing(preset: &str, window: u32, counter: &Counter) -> Result<Growing, Failure>;
+    }
+}
+
+/// A list that grows and is made to fit under a preset, with defaults for everything else.
+#[wasm_bindgen]
+pub struct Growing(pub(crate) Box<dyn Fitting>);
+
+calls! {
+    /// The steps of a list that grows.
+    Growing by Fitting {
+        /// Adds messages, a JSON text of a list: all of them, or none.
+        fn push(messages: &str) -> Result<(), Failure>;
+        /// Makes the list fit: JSON text of `{ messages, report, layers }`.
+        fn fit() -> Result<String, Failure>;
     }
 }
 

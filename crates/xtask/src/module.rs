@@ -71,7 +71,6 @@ pub(crate) fn build(
     later: Later,
     folder: &Path,
 ) -> Result<()> {
-    let name = package.replace('-', "_");
     let mut cargo = machine.cargo();
     cargo
         .args(["rustc", "--lib", "--crate-type", "cdylib"])
@@ -84,17 +83,78 @@ pub(crate) fn build(
     // which function leads to which, for `wasm-split`
     cargo.args(["--", "-Clink-arg=--emit-relocs"]);
     process::show(&mut cargo)?;
-    let compiled = machine
-        .places
-        .target()
-        .join("wasm32-unknown-unknown")
-        .join(quality.profile())
-        .join(format!("{name}.wasm"));
+    let compiled = compiled(machine, package, quality);
     ensure!(
         compiled.is_file(),
         "{package} builds no wasm library: its [lib] needs crate-type \"cdylib\""
     );
     fs::create_dir_all(folder)?;
+    bind(machine, package, &compiled, quality, later, "", folder)
+}
+
+/// The module of a package as the compiler left it.
+fn compiled(machine: &Machine, package: &str, quality: Quality) -> PathBuf {
+    machine
+        .places
+        .target()
+        .join("wasm32-unknown-unknown")
+        .join(quality.profile())
+        .join(format!("{}.wasm", package.replace('-', "_")))
+}
+
+/// Binds the module of a package that was built before once more, with nothing of it but one part and some classes.
+pub(crate) fn narrow(
+    machine: &Machine,
+    package: &str,
+    quality: Quality,
+    (part, classes): (&str, &[&str]),
+    folder: &Path,
+) -> Result<()> {
+    crate::setup::fresh_folder(folder)?;
+    let module = folder.join("narrow.wasm");
+    let gone = process::output(
+        machine
+            .command("wasm-split")
+            .arg("narrow")
+            .arg(compiled(machine, package, quality))
+            .arg(&module)
+            .arg(part)
+            .args(classes),
+    )?;
+    let label = format!("-{part}");
+    bind(
+        machine,
+        package,
+        &module,
+        quality,
+        Later::Brought,
+        &label,
+        folder,
+    )?;
+    fs::remove_file(module)?;
+    // a module may still import what nothing calls
+    let names: Vec<String> = gone.lines().map(|name| format!("none as {name}")).collect();
+    let loader = folder.join(LOADER);
+    let script = fs::read_to_string(&loader)?;
+    let none = "function none() { throw new Error(\"This module has no such part.\"); }";
+    fs::write(
+        &loader,
+        format!("{script}\n{none}\nexport {{ {} }};\n", names.join(", ")),
+    )?;
+    Ok(())
+}
+
+/// Parts a module that was compiled, makes its JavaScript, and shrinks it. `label` tells one module of a package from another.
+fn bind(
+    machine: &Machine,
+    package: &str,
+    compiled: &Path,
+    quality: Quality,
+    later: Later,
+    label: &str,
+    folder: &Path,
+) -> Result<()> {
+    let name = package.replace('-', "_");
     let parts = folder.join(PARTS);
     let main = match later {
         Later::Fetched | Later::Brought => {
@@ -103,7 +163,7 @@ pub(crate) fn build(
                 machine
                     .command("wasm-split")
                     .arg("apart")
-                    .arg(&compiled)
+                    .arg(compiled)
                     .arg(&parts)
                     .arg(format!("{name}.js"))
                     .arg(later.least(quality).to_string()),
@@ -116,7 +176,7 @@ pub(crate) fn build(
                 machine
                     .command("wasm-split")
                     .arg("together")
-                    .arg(&compiled)
+                    .arg(compiled)
                     .arg(&whole),
             )?;
             whole
@@ -137,19 +197,23 @@ pub(crate) fn build(
     if package == APP {
         guard_app(machine, &folder.join(format!("{name}.js")))?;
     }
+    let cached = format!("{name}{label}");
     if quality == Quality::Release {
         let module = folder.join(format!("{name}_bg.wasm"));
         if later.is_apart() {
             // again and again until nothing gets smaller: this one everybody waits for
             let told = [&OPTIMISING[..], &["--converge"]].concat();
-            optimise(machine, &format!("{name}-page"), &told, &module)?;
+            optimise(machine, &format!("{cached}-page"), &told, &module)?;
         } else {
-            optimise(machine, &format!("{name}-whole"), &OPTIMISING, &module)?;
+            optimise(machine, &format!("{cached}-whole"), &OPTIMISING, &module)?;
         }
     }
     match later {
-        Later::Fetched => fetched(machine, &name, quality, folder)?,
-        Later::Brought => brought(machine, &name, quality, folder)?,
+        Later::Fetched => fetched(machine, &cached, quality, folder)?,
+        Later::Brought => {
+            brought(machine, &cached, quality, folder)?;
+            guard(&folder.join(format!("{name}.js")))?;
+        }
         Later::Together => {}
     }
     if quality == Quality::Release {
@@ -294,7 +358,6 @@ fn brought(machine: &Machine, name: &str, quality: Quality, folder: &Path) -> Re
         .collect();
     fs::remove_file(parts.join(LOADER))?;
     fs::write(folder.join(LOADER), script)?;
-    guard(&folder.join(format!("{name}.js")))?;
     fs::write(
         folder.join("later.d.ts"),
         format!(

@@ -18,6 +18,7 @@ use super::{
     STATE_VERSION, adopt, seal, stored,
 };
 use crate::context::{Context, Seed, View};
+use crate::data::layer::Layer;
 use crate::data::message::Origin;
 use crate::data::tool::definitions_tokens;
 use crate::error::CoreError;
@@ -145,6 +146,11 @@ impl Live {
     /// `true` while nothing was added.
     pub const fn is_empty(&self) -> bool {
         self.values.is_empty()
+    }
+
+    /// The layers that stand in the list since it was made to fit last, oldest first.
+    pub fn layers(&self) -> &[Rc<Layer>] {
+        self.state.as_ref().map_or(&[], |state| &state.view.layers)
     }
 
     /// Adds messages: all of them, or none. Fails with [`CoreError::BadInput`] that names the first one that cannot be read,

@@ -36,6 +36,7 @@ export {
   type ListSize,
   type Tally,
 } from "./forgotten.js";
+export { measureRequests, type MeasureRequestsOptions, type RequestFigures, type SentRequest } from "./series.js";
 export {
   ollama,
   openai,

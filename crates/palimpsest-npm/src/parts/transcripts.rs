@@ -1,16 +1,21 @@
-//! Transcripts: reading the files of other programs, and finding what a window forgot.
+//! Transcripts: reading the files of other programs, and measuring windows that were made of them.
 //!
-//! | file | what it does |
+//! | file | content |
 //! |---|---|
-//! | `conversations.rs` | what the class `ConversationReader` does |
-//! | `forgotten.rs` | what a window does not hold of a history |
+//! | `conversations.rs` | the work of the class `ConversationReader` |
+//! | `forgotten.rs` | the content of a history that a window does not hold |
+//! | `growing.rs` | the work of the class `Growing` |
 
 mod conversations;
 mod forgotten;
+mod growing;
 
+use palimpsest_core::series::{self, Series};
+
+use crate::border;
 use crate::failure::Failure;
 use crate::lists::count::Counter;
-use crate::transcripts::{ConversationReader, Examining, Transcripts};
+use crate::transcripts::{ConversationReader, Examining, Growing, Transcripts};
 
 struct Examiner;
 
@@ -28,6 +33,16 @@ impl Examining for Examiner {
         counter: &Counter,
     ) -> Result<String, Failure> {
         forgotten::forgotten(history, window, options, counter)
+    }
+
+    fn series(&self, series: &str, full: u32, counter: &Counter) -> Result<String, Failure> {
+        let series: Series = border::options(series)?;
+        let figures = series::measure(&series, full, counter.0.as_ref())?;
+        border::text(&figures)
+    }
+
+    fn growing(&self, preset: &str, window: u32, counter: &Counter) -> Result<Growing, Failure> {
+        growing::open(preset, window, &counter.0)
     }
 
     fn reader(&self) -> ConversationReader {

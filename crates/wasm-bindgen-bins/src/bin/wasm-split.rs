@@ -1,8 +1,10 @@
 //! `wasm-split apart <module> <folder> <main> <least>`: takes what is loaded later out of a module, before wasm-bindgen sees it.
 //! What parts have in common becomes a file of its own if it is at least so many bytes of code, and otherwise stays.
 //! `wasm-split together <module> <whole>`: makes the same module one that loads nothing later.
+//! `wasm-split narrow <module> <narrow> <part> <class>…`: leaves of a module only that part and these classes, for `apart`. Prints
+//! the names of the imports that nobody provides any more, a line each.
 //!
-//! Both take what was linked with `--emit-relocs`. The functions to part at are those that `#[wasm_split]` names.
+//! All take what was linked with `--emit-relocs`. The functions to part at are those that `#[wasm_split]` names.
 
 use std::collections::HashSet;
 use std::env;
@@ -15,9 +17,10 @@ use anyhow::{Context, Result, bail, ensure};
 use walrus::ir::Value;
 use walrus::{ExportItem, FunctionId, ImportKind, Module, ModuleConfig};
 use wasm_encoder::{
-    ConstExpr, DataCountSection, DataSection, ExportKind, ExportSection, RawSection,
+    ConstExpr, DataCountSection, DataSection, EntityType, ExportKind, ExportSection, ImportSection,
+    RawSection,
 };
-use wasmparser::{DataKind, KnownCustom, Name, Operator, Parser, Payload, TypeRef};
+use wasmparser::{DataKind, ExternalKind, KnownCustom, Name, Operator, Parser, Payload, TypeRef};
 
 fn main() -> ExitCode {
     let told: Vec<String> = env::args().skip(1).collect();
@@ -28,8 +31,13 @@ fn main() -> ExitCode {
             .with_context(|| format!("{least} is no number of bytes"))
             .and_then(|least| apart(module, Path::new(folder), main, least)),
         ["together", module, whole] => together(module, whole),
+        ["narrow", module, narrow, part, ref classes @ ..] => narrowed(module, part, classes)
+            .and_then(|bytes| {
+                fs::write(narrow, bytes).with_context(|| format!("cannot write {narrow}"))
+            }),
         _ => Err(anyhow::anyhow!(
-            "it is `apart <module> <folder> <main> <least>` or `together <module> <whole>`"
+            "it is `apart <module> <folder> <main> <least>`, `together <module> <whole>` or \
+             `narrow <module> <narrow> <part> <class>…`"
         )),
     };
     match done {
@@ -301,6 +309,86 @@ fn kept_in_main(module: &[u8], functions: &HashSet<String>) -> Result<Vec<u8>> {
         }
     }
     Ok(out.finish())
+}
+
+/// The module without the exports of other classes and without the other parts. What only they led to is left out when it is
+/// parted. Everything else is copied as it is, since relocations count the bytes of code.
+#[allow(clippy::print_stdout, reason = "the caller reads the names")]
+fn narrowed(module: &str, part: &str, classes: &[&str]) -> Result<Vec<u8>> {
+    let input = read(module)?;
+    let mut out = wasm_encoder::Module::new();
+    let mut found = HashSet::new();
+    for payload in Parser::new(0).parse_all(&input) {
+        let payload = payload?;
+        match &payload {
+            Payload::ImportSection(imports) => {
+                let mut all = ImportSection::new();
+                for import in imports.clone().into_imports() {
+                    let import = import?;
+                    let is_other = import.name.starts_with(POINT) && !is_of(import.name, part);
+                    let name = if is_other {
+                        let name = import.name.replacen(POINT, GONE, 1);
+                        println!("{name}");
+                        name
+                    } else {
+                        import.name.to_owned()
+                    };
+                    all.import(import.module, &name, EntityType::try_from(import.ty)?);
+                }
+                out.section(&all);
+            }
+            Payload::ExportSection(exports) => {
+                let mut all = ExportSection::new();
+                for export in exports.clone() {
+                    let export = export?;
+                    let stays = match class_of(export.name) {
+                        _ if export.kind != ExternalKind::Func => true,
+                        _ if export.name.starts_with(POINT) => is_of(export.name, part),
+                        Some(name) => {
+                            let class = name.split('_').next().unwrap_or(name);
+                            found.insert(class.to_owned());
+                            classes.contains(&class)
+                        }
+                        None => true,
+                    };
+                    if stays {
+                        all.export(export.name, export.kind.into(), export.index);
+                    }
+                }
+                out.section(&all);
+            }
+            payload => copied(&input, payload, &mut out)?,
+        }
+    }
+    for class in classes {
+        ensure!(found.contains(*class), "{module} exports no {class}");
+    }
+    Ok(out.finish())
+}
+
+/// The beginnings of the names of what parts a module, and of the same where nothing parts there any more.
+const POINT: &str = "__wasm_split_";
+const GONE: &str = "__wasm_gone__";
+
+/// Returns `true` for the name of a function at which `part` is parted, or that loads it.
+fn is_of(name: &str, part: &str) -> bool {
+    let rest = name.strip_prefix(POINT).unwrap_or(name);
+    rest.strip_prefix("load_") == Some(part)
+        || rest
+            .strip_prefix("00")
+            .and_then(|rest| rest.strip_prefix(part))
+            .is_some_and(|rest| rest.starts_with("00"))
+}
+
+/// The name of a class or function that JavaScript sees, with the rest of the export's name: of what calls it, describes it or
+/// frees it. `None` for the exports that all of them need.
+fn class_of(export: &str) -> Option<&str> {
+    let described = export.strip_prefix("__wbindgen_describe_");
+    let freed = export
+        .strip_prefix("__wbg_")
+        .filter(|name| name.ends_with("_free"));
+    let name = described.or(freed).unwrap_or(export);
+    (!name.starts_with("__")).then_some(name)
 }
 
 /// What calls a part goes straight to it, and what would load it says at once that it is there.
