@@ -63,7 +63,7 @@ test("functions and classes", async () => {
     const isClass = /^class/.test(Function.prototype.toString.call(value));
     const call = isClass ? (...given) => new value(...given) : value;
     await tried(name, call, faults);
-    if (["compact", "compactWith", "forgotten", "receipt", "replay", "recall", "recallTool"].includes(name)) await tried(`${name}(a list, …)`, call, faults, [list]);
+    if (["compact", "compactWith", "forgotten", "measureRequests", "receipt", "replay", "recall", "recallTool"].includes(name)) await tried(`${name}(a list, …)`, call, faults, [list]);
     if (isClass) {
       const made = Object.getOwnPropertyNames(value).filter((one) => typeof value[one] === "function" && one !== "of");
       for (const one of made) await tried(`${name}.${one}`, (...given) => value[one](...given), faults);

@@ -166,3 +166,36 @@ test("a step does not grow with the history", () => {
   assert.ok(got.live <= 1.5, JSON.stringify(got));
   assert.ok(got.state <= 12, JSON.stringify(got));
 });
+
+/** R2: requests are measured whoever made them: one that only grows is read once, one that loses its beginning is read anew. */
+test("requests are measured one after the other", () => {
+  const got = run(folder, `
+    import { init, measureRequests } from "palimpsest";
+    await init();
+    const call = (path) => ({ role: "assistant", content: "", tool_calls: [{ id: path, type: "function", function: { name: "read", arguments: JSON.stringify({ path }) } }] });
+    const history = [];
+    for (let n = 0; n < 40; n += 1) history.push({ role: "user", content: "The file of step " + n + " is src/step_" + n + "/open.rs, read it when it is needed." }, n % 2 ? call("src/step_" + (n - 1) + "/open.rs") : { role: "assistant", content: "Noted: step " + n + "." });
+    const replies = history.flatMap(({ role }, n) => (role === "assistant" ? [n] : []));
+    const of = (window, limit) => measureRequests(history, replies.map((at) => ({ at, messages: window(at), ...(limit && { limit }) })), { full: 0 });
+    const failed = (promise) => promise.then(() => "done", (e) => e.code + ": " + e.message);
+    console.log(JSON.stringify({
+      all: await of((at) => history.slice(0, at)),
+      // equal messages are the same message, whichever object says them
+      copies: await of((at) => structuredClone(history.slice(0, at))),
+      newest: await of((at) => history.slice(Math.max(0, at - 1), at), 20),
+      late: await failed(measureRequests(history, [{ at: 81, messages: [] }])),
+      unordered: await failed(measureRequests(history, [{ at: 3, messages: [] }, { at: 1, messages: [] }])),
+      wrong: await failed(measureRequests(history, [], { fulll: 3 })),
+      none: await measureRequests([], []),
+    }));`);
+  const { all, copies, newest } = got;
+  assert.deepEqual([all.requests, all.breaks, all.reread, all.needed, all.seen], [40, 0, 0, 20, 20]);
+  assert.equal(all.cost, all.costOfEverything);
+  assert.deepEqual(copies, all);
+  assert.deepEqual([newest.breaks, newest.seen, newest.seenInTail], [39, 0, 0]);
+  assert.ok(newest.reread > 0 && newest.full > 30 && newest.leastFill > 0.5 && newest.leastFill <= newest.meanFill, JSON.stringify(newest));
+  assert.match(got.late, /^bad_input: .*Number messages from 0 and give the requests in their order/);
+  assert.match(got.unordered, /^bad_input: /);
+  assert.match(got.wrong, /^invalid_options: There is no option "fulll"\. Did you mean "full"\?/);
+  assert.deepEqual([got.none.requests, got.none.cost, got.none.leastFill], [0, 0, 1]);
+});

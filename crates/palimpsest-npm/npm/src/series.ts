@@ -81,9 +81,12 @@ export interface RequestFigures {
  * ```
  */
 export async function measureRequests<M>(history: readonly M[], requests: readonly SentRequest<M>[], options: MeasureRequestsOptions = {}): Promise<RequestFigures> {
+  if (!Array.isArray(history) || !Array.isArray(requests) || !requests.every(isRequest)) {
+    throw new PalimpsestError("bad_input", "Expected the list of the conversation's messages and a list of requests, such as { at: 3, messages, limit: 4096 }.");
+  }
   check(options, ["full", "tokenizer"]);
   const { full = requests[0]?.limit ?? 0, tokenizer } = options;
-  if (!Number.isInteger(full) || full < 0 || full >= 2 ** 32) throw new PalimpsestError("invalid_options", "full: it must be a whole number of tokens, 0 or more.");
+  if (!isCount(full)) throw new PalimpsestError("invalid_options", "full: it must be a whole number of tokens, 0 or more.");
   const numbers = new Numbers<M>();
   const plain = { history: numbers.of(history), requests: requests.map(({ at, messages, limit }) => ({ at, window: numbers.of(messages), ...(limit !== undefined && { limit }) })) };
   // as they are now: the part may have to be loaded first
@@ -92,6 +95,13 @@ export async function measureRequests<M>(history: readonly M[], requests: readon
   const part = await transcripts("measureRequests()");
   return call("measureRequests()", () => JSON.parse(part.series(text, full, counter)) as RequestFigures);
 }
+
+function isRequest(request: unknown): boolean {
+  const { at, messages, limit } = (request ?? {}) as { at?: unknown; messages?: unknown; limit?: unknown };
+  return isCount(at) && Array.isArray(messages) && (limit === undefined || isCount(limit));
+}
+
+const isCount = (value: unknown): boolean => Number.isInteger(value) && (value as number) >= 0 && (value as number) < 2 ** 32;
 
 /** Messages by number. Those that are the same object, or say the same, have one. */
 class Numbers<M> {
