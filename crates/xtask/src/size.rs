@@ -50,16 +50,16 @@ const BUDGETS: &[Budget] = &[
     Budget { name: "app parts",    folder: "app", named: "", ending: "wasm", later: true, limit: 872.5 },
     Budget { name: "app css",      folder: "app", named: "", ending: "css",  later: false, limit: 10.5 },
     Budget { name: "app eager js", folder: "app", named: "", ending: "js",   later: false, limit: 12.3 },
-    // "What did it forget?" with the package's module and all samples. The aim is 500: the module is nine tenths of it.
-    Budget { name: "forget page",  folder: "www/forget", named: "", ending: "", later: false, limit: 550.8 },
-    Budget { name: "forget first", folder: "www/forget", named: "page", ending: "", later: false, limit: 13.1 },
+    // "What did it forget?" with its module and all samples. The aim, 500, is reached.
+    Budget { name: "forget page",  folder: "www/forget", named: "", ending: "", later: false, limit: 499.9 },
+    Budget { name: "forget first", folder: "www/forget", named: "page", ending: "", later: false, limit: 13.2 },
     // The aim is 245. What is read by tables of seven languages is 50 of it, a list that is held open 11; the shapes of Responses, Gemini and
     // Bedrock are 8.
-    Budget { name: "package lists", folder: "npm", named: "palimpsest_npm", ending: "wasm", later: false, limit: 455.6 },
+    Budget { name: "package lists", folder: "npm", named: "palimpsest_npm", ending: "wasm", later: false, limit: 455.9 },
     // Sessions bring the engine, storage, servers and exact counts; only who opens one loads them. With lists the aim is 560.
     Budget { name: "package sessions", folder: "npm", named: "session", ending: "wasm", later: true, limit: 348.8 },
     // With what reads vocabularies, reads and measures transcripts, and replays them. Nobody needs all of it at once.
-    Budget { name: "package parts", folder: "npm", named: "", ending: "wasm", later: true, limit: 395.7 },
+    Budget { name: "package parts", folder: "npm", named: "", ending: "wasm", later: true, limit: 400.7 },
 ];
 
 /// Raw, gzip and brotli bytes.

@@ -208,6 +208,7 @@ translation! { german,
     // card
     CardAnnounced: "Schicht {} nach dieser Antwort",
     CompactsNothing: "Noch nichts zu verdichten: Das Gespräch ist leer.",
+    CardMakingRoom: "Platz wird geschaffen",
     CardWorkingOne: "Eine Schicht wird geschrieben",
     CardWorking: "Schicht {} wird geschrieben",
     CardDone: "Schicht {} geschrieben",

@@ -164,6 +164,7 @@ texts! {
         // card
         CardAnnounced: "Layer {} after this reply",
         CompactsNothing: "Nothing to compact yet: the conversation is empty.",
+        CardMakingRoom: "Making room",
         CardWorkingOne: "Writing a layer",
         CardWorking: "Writing layer {}",
         CardDone: "Layer {} written",

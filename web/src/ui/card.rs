@@ -31,10 +31,8 @@ fn draw(card: &Card) -> AnyView {
     let n = card.number.to_string();
     let (class, title) = match &card.state {
         State::Announced { .. } => ("card", fill(T::CardAnnounced, &[&n])),
-        State::Working { .. } => (
-            "card working",
-            layer_by_number(T::CardWorking, T::CardWorkingOne, card.number),
-        ),
+        // its title follows what is done
+        State::Working { .. } => ("card working", String::new()),
         State::Done(done) if done.id.is_none() => ("card done", t(T::CardNoLayer).to_owned()),
         State::Done(_) => ("card done", fill(T::CardDone, &[&n])),
         State::Skipped { .. } => ("card", t(T::CardSkipped).to_owned()),
@@ -51,9 +49,15 @@ fn draw(card: &Card) -> AnyView {
         None => clock(card.at),
     };
     let heading = format!("card-{n}");
-    let body = el("div")
-        .class("body")
-        .child(el("h3").attr("id", heading.clone()).child(title));
+    let title_line = el("h3").attr("id", heading.clone());
+    let title_line = match card.state {
+        State::Working { .. } => {
+            let number = card.number;
+            title_line.text_live(move || at_work(number))
+        }
+        _ => title_line.child(title),
+    };
+    let body = el("div").class("body").child(title_line);
     el("article")
         .class(class)
         .attr("aria-labelledby", heading)
@@ -61,6 +65,29 @@ fn draw(card: &Card) -> AnyView {
         .child(el("header").child(strata()).child(el("span").child(when)))
         .child(fill_in(card, body))
         .into_child()
+}
+
+/// Returns `true` while a card's summary is written. Every run goes through that stage, so a model has to be at it.
+fn is_written(card: u32) -> bool {
+    AppState::here().cards.with(|cards| {
+        matches!(
+            cards.get(&card).map(|card| &card.state),
+            Some(State::Working {
+                stage: Stage::Summarise,
+                progress: Some(_),
+                ..
+            })
+        )
+    })
+}
+
+/// The work of a run in a few words. A run may make room without a layer, so none is named before one is written.
+fn at_work(number: u32) -> String {
+    if is_written(number) {
+        layer_by_number(T::CardWorking, T::CardWorkingOne, number)
+    } else {
+        t(T::CardMakingRoom).to_owned()
+    }
 }
 
 /// Why the model's text was not taken, in words where there are some.

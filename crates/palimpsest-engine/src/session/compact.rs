@@ -643,6 +643,12 @@ impl Session {
         let mut stream = model.complete(request, stop.signal());
         let mut text = String::new();
         let mut written = 0;
+        // a model may take long to its first word
+        self.emit(&Event::Compressing {
+            stage: Stage::Summarize,
+            written,
+            of: job.num_predict(),
+        });
         let mut late = self.0.host.world.timer.sleep(patience);
         loop {
             if stops.iter().any(|s| s.is_aborted()) {

@@ -54,8 +54,12 @@ fn looped(talk: &Talk, preset: &str, window: u32) -> [u64; 4] {
         ..CompactOptions::new(window)
     };
     let mut live = Live::new(options, &counter).unwrap();
-    let system = (!talk.system.is_empty()).then(|| json!({"role": "system", "content": talk.system}));
-    let list: Vec<Value> = system.into_iter().chain(talk.messages.iter().cloned()).collect();
+    let system =
+        (!talk.system.is_empty()).then(|| json!({"role": "system", "content": talk.system}));
+    let list: Vec<Value> = system
+        .into_iter()
+        .chain(talk.messages.iter().cloned())
+        .collect();
     let is_reply = |n: usize| list[n]["role"] == "assistant" && list[n - 1]["role"] != "assistant";
     let moments = (1..list.len()).filter(|&n| is_reply(n)).chain([list.len()]);
     let mut series = Series {
