@@ -92,16 +92,16 @@ pub fn measure(
     };
     let mut said: HashSet<&str> = HashSet::new();
     let mut before: &[u32] = &[];
-    let (mut counted, mut total) = (0, 0_u64);
-    let mut fills = 0.0;
+    let (mut taken, mut total) = (0, 0_u64);
+    let mut shares = 0.0;
     for request in &series.requests {
         let (at, window) = (request.at as usize, &*request.window);
         let earlier = total;
-        for &message in &series.history[counted..at] {
+        for &message in &series.history[taken..at] {
             total += u64::from(known.tokens[message as usize]);
             said.extend(values(&known.texts[message as usize]));
         }
-        counted = at;
+        taken = at;
         let same = before
             .iter()
             .zip(window)
@@ -118,18 +118,20 @@ pub fn measure(
         figures.cost += price(cached, sent);
         figures.cost_of_everything += price(earlier, total);
         if let Some(limit) = request.limit.filter(|&limit| total > u64::from(limit)) {
-            let fill = sent as f64 / f64::from(limit);
+            let share = sent as f64 / f64::from(limit);
             figures.full += 1;
-            figures.least_fill = figures.least_fill.min(fill);
-            fills += fill;
+            figures.least_fill = figures.least_fill.min(share);
+            shares += share;
         }
-        let reply = series.history.get(at).map(|&reply| reply as usize);
-        if let Some(reply) = reply.filter(|_| total > u64::from(full)) {
-            known.look(series, at, window, &said, reply, sent, &mut figures);
+        if total > u64::from(full) {
+            let [needed, seen, in_tail] = known.values_of_call(series, request, &said, sent);
+            figures.needed += needed;
+            figures.seen += seen;
+            figures.seen_in_tail += in_tail;
         }
         before = window;
     }
-    figures.mean_fill = fills / f64::from(figures.full.max(1));
+    figures.mean_fill = shares / f64::from(figures.full.max(1));
     Ok(figures)
 }
 
@@ -185,29 +187,30 @@ impl Known {
         texts.any(|text| text.contains(value))
     }
 
-    /// Looks in a window for the values of the call that answered it.
-    #[allow(clippy::too_many_arguments, reason = "one place calls it")]
-    fn look(
+    /// The values in the call that answers a request that were said before: all of them, those that the window holds, and those that
+    /// as many tokens of the newest messages hold.
+    fn values_of_call(
         &self,
         series: &Series,
-        at: usize,
-        window: &[u32],
+        request: &Sent,
         said: &HashSet<&str>,
-        reply: usize,
         sent: u64,
-        figures: &mut SeriesFigures,
-    ) {
-        if !has_call(&series.messages[reply]) {
-            return;
-        }
+    ) -> [u32; 3] {
+        let at = request.at as usize;
+        let mut found = [0; 3];
+        let reply = series.history.get(at).map(|&reply| reply as usize);
+        let Some(reply) = reply.filter(|&reply| has_call(&series.messages[reply])) else {
+            return found;
+        };
         let newest = self.newest(series, at, sent);
         for value in values(&self.texts[reply]) {
             if said.contains(value) {
-                figures.needed += 1;
-                figures.seen += u32::from(self.hold(window, value));
-                figures.seen_in_tail += u32::from(self.hold(&newest, value));
+                found[0] += 1;
+                found[1] += u32::from(self.hold(&request.window, value));
+                found[2] += u32::from(self.hold(&newest, value));
             }
         }
+        found
     }
 
     /// The newest messages of at most `room` tokens, behind the system prompt, without a result whose call is not among them.
