@@ -13,10 +13,10 @@ use serde_json::Value;
 
 use crate::error::CoreError;
 
-/// The price of a token that the provider has in its cache, in parts of the price of a token that it reads for the first time.
+/// The price of a token that the provider has in its cache, as a part of the usual price.
 const CACHED: f64 = 0.1;
 
-/// The price of a token that the provider reads and writes into its cache.
+/// The price of a token that the provider reads and writes into its cache, as a part of the usual price.
 const WRITTEN: f64 = 1.25;
 
 /// A conversation and the windows that were made of it.
@@ -159,8 +159,8 @@ impl Known {
             });
         if !fits {
             return Err(CoreError::BadInput(
-                "a request names a message that is not there, or comes after a later one. Number messages from 0 and \
-                 give the requests in their order"
+                "A request names a message that is not there, or comes after a later one. Number messages from 0 and \
+                 give the requests in their order."
                     .to_owned(),
             ));
         }
