@@ -70,6 +70,8 @@ const FORMATS = {
   "openai.json": turns.map(([role, content]) => ({ role, content })),
   "anthropic.json": { messages: turns.map(([role, text]) => ({ role, content: [{ type: "text", text }] })) },
   "ai-sdk.json": turns.map(([role, text], i) => ({ id: `m${i}`, role, parts: [{ type: "text", text }] })),
+  "gemini.json": { contents: turns.map(([role, text]) => ({ role: role === "assistant" ? "model" : role, parts: [{ text }] })) },
+  "responses.json": turns.map(([role, text]) => ({ type: "message", role, content: [{ type: role === "user" ? "input_text" : "output_text", text }] })),
   "lines.jsonl": turns.map(([role, content]) => JSON.stringify({ role, content })).join("\n"),
   "chatgpt.json": [{
     title: "Parcels",
@@ -93,6 +95,8 @@ for (const engine of ["chrome", "firefox"]) {
       await page.waitForFunction((wanted) => document.getElementById("told").textContent.startsWith(wanted), {}, `${name}: 1 conversation`);
       await page.waitForFunction(() => /^Truncation forgot/.test(document.getElementById("verdict").textContent) && document.querySelectorAll(".row.is-waiting").length === 0, { timeout: 120_000 });
       assert.match(await page.$eval("#said-figures", (e) => e.textContent), /^90 messages/, name);
+      const { "Requests read anew": requests } = await figures(page, "balanced");
+      assert.equal(numbers(requests)[1], 46, `${name}: a request before each reply and one at the end`);
       // the newest messages alone hold the rule at the beginning no more; ours does
       const [, of, rules, all, ours, lost] = numbers(await page.$eval("#verdict", (e) => e.textContent));
       assert.ok(of > 100 && all >= 1 && rules === all && lost === 0 && ours < of, `${name}: ${await page.$eval("#verdict", (e) => e.textContent)}`);

@@ -70,7 +70,8 @@ export class Conversation {
   /** The positions before which a request is sent: every reply, or for a long conversation some of them, evenly. */
   moments() {
     const { messages } = this;
-    const replies = messages.flatMap((message, n) => (message.role === "assistant" && messages[n - 1]?.role !== "assistant" && n > 0 ? [n] : []));
+    const roles = messages.map(roleOf);
+    const replies = roles.flatMap((role, n) => (role === "assistant" && roles[n - 1] !== "assistant" && n > 0 ? [n] : []));
     if (messages.length <= SHORT) return replies;
     const most = Math.max(6, Math.min(60, Math.floor(120_000 / messages.length)));
     return Array.from({ length: most }, (_, i) => replies[Math.floor((i * replies.length) / most)]).filter((n) => n !== undefined);

@@ -7,6 +7,7 @@
 use std::collections::HashSet;
 
 use palimpsest_dialect::{self as dialect, Dialect};
+use palimpsest_text::json::ToJson as _;
 use palimpsest_tokens::TokenCounter;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -228,19 +229,23 @@ impl Known {
             left = rest;
             from -= 1;
         }
-        while said.get(from).is_some_and(|&n| role(n) == Some("tool")) {
+        let is_result = |n: u32| {
+            let message = &series.messages[n as usize];
+            role(n) == Some("tool") || message["type"] == "function_call_output"
+        };
+        while said.get(from).is_some_and(|&n| is_result(n)) {
             from += 1;
         }
         [&said[..system], &said[from..]].concat()
     }
 }
 
-/// The text of a message, all of it.
+/// The text of a message, all of it. A message whose text is not where most shapes have it is read as JSON.
 fn text_of(message: &Value) -> String {
-    use palimpsest_text::json::ToJson as _;
     let mut out = match &message["content"] {
         Value::String(text) => text.clone(),
-        Value::Null => String::new(),
+        Value::Null if message["tool_calls"].is_array() => String::new(),
+        Value::Null => message.to_json(),
         other => other.to_json(),
     };
     for call in message["tool_calls"].as_array().into_iter().flatten() {
@@ -250,14 +255,24 @@ fn text_of(message: &Value) -> String {
     out
 }
 
-/// Returns `true` for a message with a call of a tool, in the shapes whose messages hold calls.
+/// Returns `true` for a message with a call of a tool, in any shape.
 fn has_call(message: &Value) -> bool {
-    let blocks = message["content"].as_array().into_iter().flatten();
-    let mut kinds = blocks.filter_map(|block| block["type"].as_str());
-    message["tool_calls"]
-        .as_array()
-        .is_some_and(|calls| !calls.is_empty())
-        || kinds.any(|kind| matches!(kind, "tool_use" | "tool-call"))
+    let is_call = |block: &Value| {
+        let kind = block["type"].as_str().unwrap_or_default();
+        matches!(kind, "tool_use" | "function_call")
+            || kind.starts_with("tool-") && kind != "tool-result"
+            || block["functionCall"].is_object()
+            || block["toolUse"].is_object()
+    };
+    let any = |field: &str, is: &dyn Fn(&Value) -> bool| {
+        message[field]
+            .as_array()
+            .is_some_and(|all| all.iter().any(is))
+    };
+    is_call(message)
+        || any("tool_calls", &|_| true)
+        || any("content", &is_call)
+        || any("parts", &is_call)
 }
 
 /// The paths, identifiers and the like in a text: what a later call may have to name.
@@ -325,6 +340,45 @@ mod tests {
             assert!(found.reread > 0);
             assert!(found.least_fill < 1.0);
         });
+    }
+
+    #[test]
+    fn calls_are_seen_in_every_shape() {
+        fn check(call: Value) {
+            let user = json!({"role": "user", "content": "Look at src/gate/open.rs, please."});
+            let asked = if call["parts"].is_array() {
+                json!({"role": "user", "parts": [{"text": "Look at src/gate/open.rs, please."}]})
+            } else {
+                user
+            };
+            let series = Series {
+                messages: vec![asked, call],
+                history: vec![0, 1],
+                requests: vec![Sent {
+                    at: 1,
+                    window: vec![0],
+                    limit: None,
+                }],
+            };
+            let found = measure(&series, 0, &Estimator::default()).unwrap();
+            assert_eq!((found.needed, found.seen), (1, 1), "{series:?}");
+        }
+        let given = json!({"path": "src/gate/open.rs"});
+        check(
+            json!({"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "read", "input": given}]}),
+        );
+        check(
+            json!({"role": "assistant", "content": [{"type": "tool-call", "toolCallId": "c", "toolName": "read", "input": given}]}),
+        );
+        check(
+            json!({"role": "model", "parts": [{"functionCall": {"name": "read", "args": given}}]}),
+        );
+        check(
+            json!({"role": "assistant", "content": [{"toolUse": {"toolUseId": "c", "name": "read", "input": given}}]}),
+        );
+        check(
+            json!({"type": "function_call", "call_id": "c", "name": "read", "arguments": given.to_string()}),
+        );
     }
 
     #[test]
