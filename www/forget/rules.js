@@ -1,7 +1,7 @@
 // What other programs do with a conversation that is too long, as rules: a list goes in, the list that a model would get comes out.
 //
-// Each rule is written here from its description, because the programs count tokens in other ways, need a host, or weigh more than
-// this page. A test compares those of LangChain and of the AI SDK with the real packages. Every rule gets all the room that ours
+// Each rule is written here from its description, because the programs count tokens in other ways, need a host, or would make this
+// page a third larger. A test compares those of LangChain and of the AI SDK with the real packages. Every rule gets all the room that ours
 // may fill, and the same count of tokens.
 
 import { cleared, isResult, isUser, withoutCalls } from "./messages.js";
