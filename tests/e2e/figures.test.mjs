@@ -214,8 +214,14 @@ test("an offloaded result is brought back", SLOW, async () => {
   ];
   await importFile(page, transcript([1, 2, 3, 4].flatMap(step), "Tables"));
   await until(page, () => document.querySelector("#h-chat").textContent === "Tables" && document.querySelector(".thread .msg"));
+  // every title that the card has while it works
+  await page.evaluate(() => {
+    globalThis.titles = new Set();
+    new MutationObserver(() => document.querySelectorAll(".card.working h3").forEach((title) => globalThis.titles.add(title.textContent))).observe(document.body, { subtree: true, childList: true, characterData: true });
+  });
   await click(page, "#compact");
   await until(page, () => [...document.querySelectorAll(".msg header .in")].some((mark) => mark.textContent === "sent as a reference"));
+  assert.deepEqual(await page.evaluate(() => [...globalThis.titles]), ["Making room"], "no layer is named where none is written");
   // the card tells what was done, and of no layer
   const card = await text(page, ".card.done");
   assert.match(card, /^[\s\S]*Made room without a layer[\s\S]*Steps[\s\S]*Offload: \d messages, [\d,]+ tokens fewer/);

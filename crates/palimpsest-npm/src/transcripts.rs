@@ -16,8 +16,8 @@ calls! {
     Transcripts by Examining {
         /// What `window` forgot of `history`: JSON text of a report.
         fn forgotten(history: &str, window: &str, options: &str, counter: &Counter) -> Result<String, Failure>;
-        /// What successive requests cost and hold: `series` and the report are JSON text. Values of calls are looked for once the
-        /// history is larger than `full` tokens.
+        /// Measures successive requests: `series` and the report are JSON text. Values of calls are looked for once the history is
+        /// larger than `full` tokens.
         fn series(series: &str, full: u32, counter: &Counter) -> Result<String, Failure>;
         /// A reader that has read nothing.
         fn reader() -> ConversationReader;

@@ -3,18 +3,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use crate::build_app;
-use crate::module::{self, Later, Quality};
+use crate::module::{self, Quality};
 use crate::process::{self, Stopwatch};
 use crate::setup::{Machine, fresh_folder, say};
 
 /// The package whose module the page works with.
 const PACKAGE: &str = "palimpsest-npm";
-
-/// Where the package's TypeScript looks for its module.
-const BOUND: &str = "crates/palimpsest-npm/npm/src/wasm";
 
 /// The part of it and the classes that the page calls. It gets a module with these alone: the same code, a
 /// tenth smaller.
@@ -28,21 +25,9 @@ pub(crate) fn folder(dist: &Path) -> PathBuf {
     dist.join("www/forget")
 }
 
-/// Builds the package's module for lists, and the page with it.
+/// Builds the page.
 pub(crate) fn build(machine: &Machine, quality: Quality) -> Result<()> {
-    let bound = machine.places.root.join(BOUND);
-    module::build(machine, PACKAGE, quality, Later::Brought, &bound)?;
-    bundle(machine, quality)
-}
-
-/// Makes the page of the module that was built last.
-pub(crate) fn bundle(machine: &Machine, quality: Quality) -> Result<()> {
     let watch = Stopwatch::start();
-    let root = &machine.places.root;
-    ensure!(
-        root.join(BOUND).join("palimpsest_npm_bg.wasm").is_file(),
-        "the page needs the package's module: run `cargo xtask build` or `cargo xtask pack`"
-    );
     let folder = folder(&machine.places.dist());
     let work = folder.with_extension("new");
     fresh_folder(&work)?;

@@ -71,6 +71,19 @@ pub(crate) fn build(
     later: Later,
     folder: &Path,
 ) -> Result<()> {
+    let compiled = compile(machine, package, quality)?;
+    fs::create_dir_all(folder)?;
+    bind(
+        machine,
+        Module::whole(package, quality),
+        &compiled,
+        later,
+        folder,
+    )
+}
+
+/// Compiles a package and returns its module as the compiler left it.
+fn compile(machine: &Machine, package: &str, quality: Quality) -> Result<PathBuf> {
     let mut cargo = machine.cargo();
     cargo
         .args(["rustc", "--lib", "--crate-type", "cdylib"])
@@ -83,26 +96,62 @@ pub(crate) fn build(
     // which function leads to which, for `wasm-split`
     cargo.args(["--", "-Clink-arg=--emit-relocs"]);
     process::show(&mut cargo)?;
-    let compiled = compiled(machine, package, quality);
-    ensure!(
-        compiled.is_file(),
-        "{package} builds no wasm library: its [lib] needs crate-type \"cdylib\""
-    );
-    fs::create_dir_all(folder)?;
-    bind(machine, package, &compiled, quality, later, "", folder)
-}
-
-/// The module of a package as the compiler left it.
-fn compiled(machine: &Machine, package: &str, quality: Quality) -> PathBuf {
-    machine
+    let compiled = machine
         .places
         .target()
         .join("wasm32-unknown-unknown")
         .join(quality.profile())
-        .join(format!("{}.wasm", package.replace('-', "_")))
+        .join(format!("{}.wasm", package.replace('-', "_")));
+    ensure!(
+        compiled.is_file(),
+        "{package} builds no wasm library: its [lib] needs crate-type \"cdylib\""
+    );
+    Ok(compiled)
 }
 
-/// Binds the module of a package that was built before once more, with nothing of it but one part and some classes.
+/// A module on its way from the compiler to its files.
+#[derive(Clone, Copy)]
+struct Module<'a> {
+    package: &'a str,
+    quality: Quality,
+    /// The part that it was narrowed to, if it was.
+    narrowed: Option<&'a str>,
+}
+
+impl<'a> Module<'a> {
+    const fn whole(package: &'a str, quality: Quality) -> Self {
+        Self {
+            package,
+            quality,
+            narrowed: None,
+        }
+    }
+
+    /// The beginning of its files' names.
+    fn name(self) -> String {
+        self.package.replace('-', "_")
+    }
+
+    /// The name under which the shrunk form of one of its files is kept.
+    fn cached(self, file: &str) -> String {
+        let name = self.name();
+        match self.narrowed {
+            Some(part) => format!("{name}-{part}-{file}"),
+            None => format!("{name}-{file}"),
+        }
+    }
+
+    /// The runs of `wasm-opt`, of which `first` is the first.
+    fn runs(self, first: &[&'static str]) -> Vec<Vec<&'static str>> {
+        let mut runs = vec![first.to_vec(), MERGING.to_vec()];
+        if self.narrowed.is_some() {
+            runs.push(REWRITING.to_vec());
+        }
+        runs
+    }
+}
+
+/// Builds `package` with nothing of it but one part and some classes.
 pub(crate) fn narrow(
     machine: &Machine,
     package: &str,
@@ -110,28 +159,23 @@ pub(crate) fn narrow(
     (part, classes): (&str, &[&str]),
     folder: &Path,
 ) -> Result<()> {
+    let compiled = compile(machine, package, quality)?;
     crate::setup::fresh_folder(folder)?;
-    let module = folder.join("narrow.wasm");
+    let narrow = folder.join("narrow.wasm");
     let gone = process::output(
         machine
             .command("wasm-split")
             .arg("narrow")
-            .arg(compiled(machine, package, quality))
-            .arg(&module)
+            .args([&compiled, &narrow])
             .arg(part)
             .args(classes),
     )?;
-    let label = format!("-{part}");
-    bind(
-        machine,
-        package,
-        &module,
-        quality,
-        Later::Brought,
-        &label,
-        folder,
-    )?;
-    fs::remove_file(module)?;
+    let module = Module {
+        narrowed: Some(part),
+        ..Module::whole(package, quality)
+    };
+    bind(machine, module, &narrow, Later::Brought, folder)?;
+    fs::remove_file(narrow)?;
     // a module may still import what nothing calls
     let names: Vec<String> = gone.lines().map(|name| format!("none as {name}")).collect();
     let loader = folder.join(LOADER);
@@ -144,17 +188,15 @@ pub(crate) fn narrow(
     Ok(())
 }
 
-/// Parts a module that was compiled, makes its JavaScript, and shrinks it. `label` tells one module of a package from another.
+/// Parts a module that was compiled, makes its JavaScript, and shrinks it.
 fn bind(
     machine: &Machine,
-    package: &str,
+    module: Module<'_>,
     compiled: &Path,
-    quality: Quality,
     later: Later,
-    label: &str,
     folder: &Path,
 ) -> Result<()> {
-    let name = package.replace('-', "_");
+    let (name, quality) = (module.name(), module.quality);
     let parts = folder.join(PARTS);
     let main = match later {
         Later::Fetched | Later::Brought => {
@@ -194,33 +236,31 @@ fn bind(
     }
     process::quiet(bindgen.arg(&main))?;
     fs::remove_file(&main)?;
-    if package == APP {
-        guard_app(machine, &folder.join(format!("{name}.js")))?;
+    let script = folder.join(format!("{name}.js"));
+    if module.package == APP {
+        guard_app(machine, &script)?;
     }
-    let cached = format!("{name}{label}");
     if quality == Quality::Release {
-        let module = folder.join(format!("{name}_bg.wasm"));
+        let file = folder.join(format!("{name}_bg.wasm"));
         if later.is_apart() {
             // again and again until nothing gets smaller: this one everybody waits for
-            let told = [&OPTIMISING[..], &["--converge"]].concat();
-            let runs = runs(&told, label);
-            optimise(machine, &format!("{cached}-page"), &runs, &module)?;
+            let first = [&OPTIMISING[..], &["--converge"]].concat();
+            optimise(machine, &module.cached("page"), &module.runs(&first), &file)?;
         } else {
-            let runs = runs(&OPTIMISING, label);
-            optimise(machine, &format!("{cached}-whole"), &runs, &module)?;
+            let runs = module.runs(&OPTIMISING);
+            optimise(machine, &module.cached("whole"), &runs, &file)?;
         }
     }
     match later {
-        Later::Fetched => fetched(machine, (&name, label), quality, folder)?,
+        Later::Fetched => fetched(machine, module, folder)?,
         Later::Brought => {
-            brought(machine, (&name, label), quality, folder)?;
-            guard(&folder.join(format!("{name}.js")))?;
+            brought(machine, module, folder)?;
+            guard(&script)?;
         }
         Later::Together => {}
     }
     if quality == Quality::Release {
-        let scripts = [format!("{name}.js"), LOADER.to_owned()];
-        let scripts = scripts.map(|script| folder.join(script));
+        let scripts = [script, folder.join(LOADER)];
         minify(machine, scripts.iter().filter(|script| script.is_file()))?;
     }
     Ok(())
@@ -263,12 +303,7 @@ fn with_small_std(machine: &Machine, cargo: &mut Command) {
 }
 
 /// Shrinks the parts: their names as `wasm-split` gave them, and the script that loads them.
-fn shrunk(
-    machine: &Machine,
-    (name, label): (&str, &str),
-    quality: Quality,
-    parts: &Path,
-) -> Result<(Vec<String>, String)> {
+fn shrunk(machine: &Machine, module: Module<'_>, parts: &Path) -> Result<(Vec<String>, String)> {
     let script = fs::read_to_string(parts.join(LOADER))?;
     ensure!(
         script.contains(STREAMED),
@@ -287,9 +322,9 @@ fn shrunk(
             script.contains(&format!("\"./{part}.wasm\"")),
             "{LOADER} does not load {part}"
         );
-        if quality == Quality::Release {
-            let runs = runs(&OPTIMISING, label);
-            optimise(machine, &format!("{name}{label}-{part}"), &runs, &file)?;
+        if module.quality == Quality::Release {
+            let runs = module.runs(&OPTIMISING);
+            optimise(machine, &module.cached(part), &runs, &file)?;
         }
         names.push(part.to_owned());
     }
@@ -298,9 +333,9 @@ fn shrunk(
 }
 
 /// Names the parts by their content. The script that fetches them goes beside the module.
-fn fetched(machine: &Machine, name: (&str, &str), quality: Quality, folder: &Path) -> Result<()> {
+fn fetched(machine: &Machine, module: Module<'_>, folder: &Path) -> Result<()> {
     let parts = folder.join(PARTS);
-    let (files, mut script) = shrunk(machine, name, quality, &parts)?;
+    let (files, mut script) = shrunk(machine, module, &parts)?;
     for part in files {
         let file = parts.join(format!("{part}.wasm"));
         let named = format!("{part}.{}.wasm", digest(&fs::read(&file)?));
@@ -318,9 +353,9 @@ fn fetched(machine: &Machine, name: (&str, &str), quality: Quality, folder: &Pat
 
 /// Gives the parts names for people. The script beside the module asks `../parts.js` for each, and lets JavaScript load one
 /// as well as Rust: only JavaScript hears why one does not come.
-fn brought(machine: &Machine, name: (&str, &str), quality: Quality, folder: &Path) -> Result<()> {
+fn brought(machine: &Machine, module: Module<'_>, folder: &Path) -> Result<()> {
     let parts = folder.join(PARTS);
-    let (files, mut script) = shrunk(machine, name, quality, &parts)?;
+    let (files, mut script) = shrunk(machine, module, &parts)?;
     for part in files {
         let shared = || {
             let (before, _) = script.split_once(&format!("const __{part} "))?;
@@ -460,17 +495,8 @@ const REWRITING: [&str; 5] = [
     "--low-memory-unused",
 ];
 
-/// The runs of `wasm-opt` over a module, of which `told` is the first.
-fn runs<'a>(told: &'a [&'a str], label: &str) -> Vec<&'a [&'a str]> {
-    let mut runs = vec![told, &MERGING];
-    if !label.is_empty() {
-        runs.push(&REWRITING);
-    }
-    runs
-}
-
 /// Shrinks a module in place. The same input gives the same output, so the last result is kept.
-fn optimise(machine: &Machine, name: &str, runs: &[&[&str]], module: &Path) -> Result<()> {
+fn optimise(machine: &Machine, name: &str, runs: &[Vec<&str>], module: &Path) -> Result<()> {
     let input = fs::read(module).with_context(|| format!("cannot read {}", module.display()))?;
     let folder = machine.places.cache.join("wasm-opt").join(name);
     let how = runs.concat().join(" ").into_bytes();
@@ -482,7 +508,10 @@ fn optimise(machine: &Machine, name: &str, runs: &[&[&str]], module: &Path) -> R
         for (number, told) in runs.iter().enumerate() {
             let next = folder.join(format!("run-{number}"));
             let mut run = machine.command("wasm-opt");
-            process::quiet(run.args(*told).arg(&last).arg("-o").arg(&next))?;
+            process::quiet(run.args(told).arg(&last).arg("-o").arg(&next))?;
+            if number > 0 {
+                fs::remove_file(&last)?;
+            }
             last = next;
         }
         fs::rename(&last, &kept)?;

@@ -47,8 +47,8 @@ pub(crate) fn pack(machine: &Machine, quality: Quality) -> Result<PathBuf> {
     fresh_folder(&bound)?;
     module::build(machine, "palimpsest-npm", quality, Later::Brought, &bound)?;
     write_inlined(machine, &bound)?;
-    // the page that shows what is forgotten is made of the same module
-    forget::bundle(machine, quality)?;
+    // the page that shows what is forgotten is made of the same code
+    forget::build(machine, quality)?;
     let app = source.join("src/ui");
     write_app(machine, quality, &app)?;
 

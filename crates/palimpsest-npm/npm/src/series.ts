@@ -8,7 +8,7 @@ import { counterOf, type Tokenizer } from "./tokenizer.js";
 
 /** A request as it was sent. */
 export interface SentRequest<M = unknown> {
-  /** How many messages the history had. The one at this index is the reply. */
+  /** The number of messages that the history had. The message at this index is the reply. */
   at: number;
   /** The messages that were sent. */
   messages: readonly M[];
@@ -16,7 +16,7 @@ export interface SentRequest<M = unknown> {
   limit?: number;
 }
 
-/** What else is known to {@link measureRequests}. */
+/** Options of {@link measureRequests}. */
 export interface MeasureRequestsOptions {
   /** Values of calls are looked for once the history is larger than so many tokens; the first request's `limit` if not said. */
   full?: number;
@@ -39,9 +39,9 @@ export interface RequestFigures {
   costOfEverything: number;
   /** Requests at which the history was larger than the limit. */
   full: number;
-  /** How full the emptiest of these was, 0 to 1; 1 if there were none. */
+  /** The fill of the emptiest of these, 0 to 1; 1 if there were none. */
   leastFill: number;
-  /** How full they were on the average; 0 if there were none. */
+  /** Their mean fill, 0 to 1; 0 if there were none. */
   meanFill: number;
   /** Paths and identifiers in the arguments of a next call that were said before. */
   needed: number;
@@ -90,7 +90,7 @@ export async function measureRequests<M>(history: readonly M[], requests: readon
   const numbers = new Numbers<M>();
   const plain = { history: numbers.of(history), requests: requests.map(({ at, messages, limit }) => ({ at, window: numbers.of(messages), ...(limit !== undefined && { limit }) })) };
   // as they are now: the part may have to be loaded first
-  const text = `{"messages":${toText(numbers.messages)},${written(plain).slice(1)}`;
+  const text = `{"messages":${numbers.text},${written(plain).slice(1)}`;
   const counter = counterOf(tokenizer);
   const part = await transcripts("measureRequests()");
   return call("measureRequests()", () => JSON.parse(part.series(text, full, counter)) as RequestFigures);
@@ -105,19 +105,24 @@ const isCount = (value: unknown): boolean => Number.isInteger(value) && (value a
 
 /** Messages by number. Those that are the same object, or say the same, have one. */
 class Numbers<M> {
-  readonly messages: M[] = [];
   readonly #objects = new Map<M, number>();
+  /** The texts, in the order of their numbers. */
   readonly #texts = new Map<string, number>();
 
   of(list: readonly M[]): number[] {
     return list.map((message) => {
       const known = this.#objects.get(message);
       if (known !== undefined) return known;
-      const text = toText([message]);
-      const number = this.#texts.get(text) ?? this.messages.push(message) - 1;
+      const text = toText([message]).slice(1, -1);
+      const number = this.#texts.get(text) ?? this.#texts.size;
       this.#texts.set(text, number);
       this.#objects.set(message, number);
       return number;
     });
+  }
+
+  /** Every message once, as the text of a list. */
+  get text(): string {
+    return `[${[...this.#texts.keys()].join(",")}]`;
   }
 }
