@@ -27,8 +27,12 @@ pub const PRICE_CACHED: u64 = 10;
 /// The price of a token that is read and cached, in the same unit.
 pub const PRICE_WRITTEN: u64 = 125;
 
-/// The number of requests that find room after a compaction. Ten would mean one break in ten, and steps differ in size.
+/// The number of requests of a loop that find room after a compaction. Ten would mean one break in ten, and steps differ
+/// in size.
 const REQUESTS: u32 = 16;
+/// The same number for a conversation without tools, whose requests wait for a person to write: room for more of them is
+/// made only if it pays.
+const REQUESTS_OF_A_TALK: u32 = 4;
 /// The number of newest replies from which the size of a step is estimated.
 const JUDGED: usize = 48;
 /// The least and the largest part of the limit that a compaction leaves, in percent.
@@ -48,7 +52,7 @@ pub(crate) fn aim(context: &Context, limit: u32, cache: Cache) -> u32 {
     let arrived = arrived.take_while(|entry| entry.tokens > 0);
     let step = step(arrived.map(|entry| (entry.message.role, entry.tokens)));
     let most = share(limit, MOST);
-    step.map_or(most, |step| steady(limit, step))
+    step.map_or(most, |step| steady(limit, step, requests(context)))
 }
 
 /// Returns the most that a compaction of a session may leave below `trigger` and still make room for many requests. `None`
@@ -58,17 +62,25 @@ pub(crate) fn goal(context: &Context, trigger: u32) -> Option<u32> {
     let shown = context.shown.iter().rev();
     let step = step(shown.map(|&i| (context.entries[i].message.role, context.shown_tokens(i))));
     step.filter(|_| trigger >= SMALLEST)
-        .map(|step| steady(trigger, step))
+        .map(|step| steady(trigger, step, requests(context)))
 }
 
 const fn share(limit: u32, percent: u64) -> u32 {
     (limit as u64 * percent / 100) as u32
 }
 
-/// Returns what may stay below `limit` if a request adds `step` tokens.
-fn steady(limit: u32, step: u32) -> u32 {
+fn requests(context: &Context) -> u32 {
+    if context.has_tools() {
+        REQUESTS
+    } else {
+        REQUESTS_OF_A_TALK
+    }
+}
+
+/// Returns what may stay below `limit` if a request adds `step` tokens and `requests` of them find room.
+fn steady(limit: u32, step: u32, requests: u32) -> u32 {
     let (least, most) = (share(limit, LEAST), share(limit, MOST));
-    let room = limit.saturating_sub(step.saturating_mul(REQUESTS));
+    let room = limit.saturating_sub(step.saturating_mul(requests));
     let mut aim = room.clamp(least, most);
     while aim > least && !pays(aim, limit, step) {
         aim = aim.saturating_sub(limit / 50).max(least);
