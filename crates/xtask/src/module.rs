@@ -140,15 +140,6 @@ impl<'a> Module<'a> {
             None => format!("{name}-{file}"),
         }
     }
-
-    /// The runs of `wasm-opt`, of which `first` is the first.
-    fn runs(self, first: &[&'static str]) -> Vec<Vec<&'static str>> {
-        let mut runs = vec![first.to_vec(), MERGING.to_vec()];
-        if self.narrowed.is_some() {
-            runs.push(REWRITING.to_vec());
-        }
-        runs
-    }
 }
 
 /// Builds `package` with nothing of it but one part and some classes.
@@ -242,14 +233,8 @@ fn bind(
     }
     if quality == Quality::Release {
         let file = folder.join(format!("{name}_bg.wasm"));
-        if later.is_apart() {
-            // again and again until nothing gets smaller: this one everybody waits for
-            let first = [&OPTIMISING[..], &["--converge"]].concat();
-            optimise(machine, &module.cached("page"), &module.runs(&first), &file)?;
-        } else {
-            let runs = module.runs(&OPTIMISING);
-            optimise(machine, &module.cached("whole"), &runs, &file)?;
-        }
+        let kind = if later.is_apart() { "page" } else { "whole" };
+        optimise(machine, &module.cached(kind), &file)?;
     }
     match later {
         Later::Fetched => fetched(machine, module, folder)?,
@@ -323,8 +308,7 @@ fn shrunk(machine: &Machine, module: Module<'_>, parts: &Path) -> Result<(Vec<St
             "{LOADER} does not load {part}"
         );
         if module.quality == Quality::Release {
-            let runs = module.runs(&OPTIMISING);
-            optimise(machine, &module.cached(part), &runs, &file)?;
+            optimise(machine, &module.cached(part), &file)?;
         }
         names.push(part.to_owned());
     }
@@ -477,38 +461,37 @@ fn remapping() -> String {
     format!("--remap-path-prefix={}=/cargo", home.display())
 }
 
-/// The options of `wasm-opt`. There are no feature flags: the module names the features that it uses, and more would
-/// not load everywhere. The first 1,024 bytes of memory hold nothing of Rust's but the far end of a stack that is all
-/// used up.
-const OPTIMISING: [&str; 2] = ["-Oz", "--low-memory-unused"];
-
-/// The options of the second time. What generic code was compiled to for two types often differs in a few numbers only, which
-/// shows once it is optimised: then one function takes them as arguments. This saves a kilobyte of the page's first module.
-const MERGING: [&str; 3] = ["--merge-similar-functions", "-Oz", "--low-memory-unused"];
-
-/// The options of a third time, for a module that was narrowed: all control flow is written anew. This saves a hundredth.
-const REWRITING: [&str; 5] = [
-    "--flatten",
-    "--rereloop",
-    "-Oz",
-    "-Oz",
-    "--low-memory-unused",
+/// The runs of `wasm-opt`. There are no feature flags: the module names the features that it uses, and more would not load
+/// everywhere. The first 1,024 bytes of memory hold nothing of Rust's but the far end of a stack that is all used up.
+///
+/// The first run writes all control flow anew, which saves a hundredth. The second one merges: what generic code was
+/// compiled to for two types often differs in a few numbers only, which shows once it is optimised; then one function
+/// takes them as arguments. This saves a kilobyte of the page's first module.
+const OPTIMISING: [&[&str]; 2] = [
+    &[
+        "--flatten",
+        "--rereloop",
+        "-Oz",
+        "-Oz",
+        "--low-memory-unused",
+    ],
+    &["--merge-similar-functions", "-Oz", "--low-memory-unused"],
 ];
 
 /// Shrinks a module in place. The same input gives the same output, so the last result is kept.
-fn optimise(machine: &Machine, name: &str, runs: &[Vec<&str>], module: &Path) -> Result<()> {
+fn optimise(machine: &Machine, name: &str, module: &Path) -> Result<()> {
     let input = fs::read(module).with_context(|| format!("cannot read {}", module.display()))?;
     let folder = machine.places.cache.join("wasm-opt").join(name);
-    let how = runs.concat().join(" ").into_bytes();
+    let how = OPTIMISING.concat().join(" ").into_bytes();
     let kept = folder.join(format!("{}.wasm", digest(&[how, input.clone()].concat())));
     if !kept.is_file() {
         say("wasm-opt", &format!("{name}, {} bytes", input.len()));
         crate::setup::fresh_folder(&folder)?;
         let mut last = module.to_owned();
-        for (number, told) in runs.iter().enumerate() {
+        for (number, told) in OPTIMISING.iter().enumerate() {
             let next = folder.join(format!("run-{number}"));
             let mut run = machine.command("wasm-opt");
-            process::quiet(run.args(told).arg(&last).arg("-o").arg(&next))?;
+            process::quiet(run.args(*told).arg(&last).arg("-o").arg(&next))?;
             if number > 0 {
                 fs::remove_file(&last)?;
             }
