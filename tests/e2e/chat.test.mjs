@@ -279,3 +279,36 @@ test("code blocks are coloured, and stay their text", SLOW, async () => {
   assert.equal(await page.$$eval(".prose img", (all) => all.length), 0);
   await world.end();
 });
+
+/** A message goes out of the conversation with one click: the model does not read it any more, it stays on its branch, and one click brings it back. */
+for (const engine of ENGINES) test(`a message is removed and comes back (${engine})`, SLOW, async () => {
+  const world = await begin({ engine, script: { replies: ["Noted.", "Blue it is.", "Green, then.", "Fine."] } });
+  const { page } = world;
+  await ready(page);
+  await say(page, "My colour is red");
+  await messages(page, 2);
+  await say(page, "And blue");
+  await messages(page, 4);
+  const shown = () => page.$$eval(".thread .msg .prose", (all) => all.map((one) => one.textContent.trim()));
+  await click(page, "[aria-label='Remove message: 2']");
+  await messages(page, 3);
+  assert.deepEqual(await shown(), ["My colour is red", "And blue", "Blue it is."]);
+  await click(page, "[aria-label='Remove message: 1']");
+  await messages(page, 2);
+  await say(page, "And green");
+  await messages(page, 4);
+  const sent = world.chats().at(-1).messages.map((message) => message.content);
+  assert.deepEqual(sent, ["And blue", "Blue it is.", "And green"]);
+
+  // the note brings it back; after a reload its branch is one click away
+  await page.$$eval("[aria-label^='Remove message']", (all) => all.at(-1).click());
+  await messages(page, 3);
+  await page.$$eval(".toast", (all) => all.at(-1).querySelector("button").click());
+  await messages(page, 4);
+  assert.deepEqual(await shown(), ["And blue", "Blue it is.", "And green", "Green, then."]);
+  await page.reload();
+  await messages(page, 4);
+  await click(page, ".flip button:first-child");
+  await until(page, () => document.querySelector(".thread .prose").textContent.includes("red"));
+  await world.end();
+});

@@ -17,6 +17,7 @@
 //   answer      {words}: length of default replies
 //   first_delay_ms, delay_ms    for every reply that has none of its own
 //   origins     what OLLAMA_ORIGINS would add: ["https://example.org"] or ["*"]
+//   library     what can be pulled: names and bytes, {"gemma3:1b": 800000000}; pull_steps (20) lines of progress, delay_ms apart
 //   version     "0.33.0"
 //   v1          "ollama" (default) or "llama.cpp": whose errors and fields /v1 shows, and whether /props tells the window
 //   lists       "meta" (llama.cpp) or "max_model_len" (vLLM): how /v1/models tells the window; else it does not
@@ -32,7 +33,7 @@ import { countChat, makeCounter, render } from "./fake/counting.mjs";
 import { answerRoom, exceedError, fit, runnerWindow } from "./fake/overflow.mjs";
 import { defaultReply, normalise, pieces } from "./fake/reply.mjs";
 import { HOSTILE } from "./fake/hostile.mjs";
-import { defaultModels, findModel, ps, show, tags, withTag } from "./fake/models.mjs";
+import { defaultModels, findModel, ps, pulled, show, tags, withTag } from "./fake/models.mjs";
 
 export { HOSTILE, defaultModels };
 
@@ -83,6 +84,7 @@ class Fake {
     this.models = (script.models ?? defaultModels()).map((m) => ({ tokenizer: script.tokenizer, ...m }));
     this.count = makeCounter(script.counts ?? (script.tokenizer === "bytes" ? "bytes" : "rule"));
     this.loaded = new Map();
+    this.pulledTo = new Map();
     this.served = 0;
     this.hostileLeft = script.hostile_times ?? Infinity;
   }
@@ -153,11 +155,14 @@ class Fake {
       "/api/chat": (json) => this.generate(res, json, entry, ollamaChat(json)),
       "/api/generate": (json) => this.generate(res, json, entry, ollamaGenerate(json)),
       "/api/show": (json) => this.show(res, json),
+      "/api/pull": (json) => this.pull(res, json),
       "/v1/chat/completions": (json) => this.generate(res, json, entry, openaiChat(json, this.script.v1)),
     };
     if (get[path] && (req.method === "GET" || req.method === "HEAD")) return get[path]();
-    if (get[path] || (post[path] && req.method !== "POST")) return sendText(res, 405, "405 method not allowed");
-    if (!post[path]) return sendText(res, 404, "404 page not found");
+    const remove = path === "/api/delete" && req.method === "DELETE" && ((json) => this.remove(res, json));
+    if (get[path] || (post[path] && req.method !== "POST") || (path === "/api/delete" && !remove)) return sendText(res, 405, "405 method not allowed");
+    const answer = remove || post[path];
+    if (!answer) return sendText(res, 404, "404 page not found");
     const openai = path.startsWith("/v1/");
     const refuse = (status, message) => sendJson(res, status, openai ? openaiError(status, message) : { error: message });
     if (body.length === 0) return refuse(400, "missing request body");
@@ -171,7 +176,39 @@ class Fake {
       const kind = Array.isArray(json) ? "array" : typeof json === "boolean" ? "bool" : typeof json;
       return refuse(400, `json: cannot unmarshal ${kind} into Go value of type api.ChatRequest`);
     }
-    return post[path](json);
+    return answer(json);
+  }
+
+  /** Downloads from the library of the script, and goes on where an earlier attempt ended. */
+  async pull(res, json) {
+    const name = withTag(String(json.model || json.name));
+    const bytes = Object.entries(this.script.library ?? {}).find(([known]) => withTag(known) === name)?.[1];
+    res.writeHead(200, { "Content-Type": "application/x-ndjson" });
+    const write = (line) => res.write(`${goJson(line)}\n`);
+    write({ status: "pulling manifest" });
+    if (bytes === undefined) {
+      write({ error: "pull model manifest: file does not exist" });
+      return res.end();
+    }
+    const steps = this.script.pull_steps ?? 20;
+    const digest = `sha256:${"5e".repeat(32)}`;
+    for (let step = this.pulledTo.get(name) ?? 0; step <= steps; step += 1) {
+      if (res.destroyed) return undefined;
+      this.pulledTo.set(name, step);
+      write({ status: "pulling 5e5e5e5e5e5e", digest, total: bytes, ...(step > 0 ? { completed: Math.round(bytes * step / steps) } : {}) });
+      await sleep(this.script.delay_ms ?? 0);
+    }
+    for (const status of ["verifying sha256 digest", "writing manifest", "success"]) write({ status });
+    this.models.push(pulled(name, bytes));
+    return res.end();
+  }
+
+  remove(res, json) {
+    const found = findModel(this.models, json.model || json.name);
+    if (!found) return sendJson(res, 404, { error: `model '${json.model ?? ""}' not found` });
+    this.models = this.models.filter((model) => model !== found);
+    res.writeHead(200, { "Content-Length": 0 });
+    return res.end();
   }
 
   show(res, json) {

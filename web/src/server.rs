@@ -3,15 +3,17 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use futures_util::StreamExt;
 use leptos::prelude::window;
 use palimpsest_browser::{
-    FetchTransport, Patience, ServerModel, Transport, examine, examine_over, whole,
+    Answer, FetchTransport, Patience, ServerModel, Transport, examine, examine_over, whole,
 };
 use palimpsest_core::request::{ChatRequest, ModelError};
 use palimpsest_engine::ports::{DeltaStream, LanguageModel, Signal};
 use palimpsest_ollama::catalog::{self, same_model};
 use palimpsest_ollama::doctor::{Case, Finding, Os, Severity, Trial};
-use palimpsest_ollama::{Dialect, HttpRequest, encode};
+use palimpsest_ollama::pull::{self, Progress, PullDecoder};
+use palimpsest_ollama::{Dialect, HttpRequest, Refusal, encode};
 use palimpsest_text::json;
 
 use crate::act;
@@ -214,6 +216,49 @@ fn way(
                 .with_patience(patience),
         ),
     })
+}
+
+/// Has the server in use download a model, and tells how far it is. Ends when the model is there.
+pub async fn pull(
+    state: AppState,
+    model: &str,
+    signal: Signal,
+    heard: impl Fn(Progress),
+) -> Result<(), ModelError> {
+    let transport = to_server_in_use(state, Patience::DOWNLOAD)?;
+    let answer = transport.send(pull::pull(model), signal).await?;
+    if answer.status != 200 {
+        return Err(refused(answer, model).await);
+    }
+    let (mut body, mut decoder) = (answer.body, PullDecoder::new(model));
+    while let Some(chunk) = body.next().await {
+        heard(decoder.push(&chunk?)?);
+    }
+    decoder.finish()
+}
+
+/// Removes a model from the server in use.
+pub async fn remove(state: AppState, model: &str) -> Result<(), ModelError> {
+    let transport = to_server_in_use(state, Patience::SERVER)?;
+    let answer = transport.send(pull::delete(model), Signal::never()).await?;
+    if answer.status == 200 {
+        Ok(())
+    } else {
+        Err(refused(answer, model).await)
+    }
+}
+
+fn to_server_in_use(state: AppState, patience: Patience) -> Result<Rc<dyn Transport>, ModelError> {
+    let (server, address) = state
+        .settings
+        .with_untracked(|s| (s.server, s.address.clone()));
+    way(server, &address, &state.key.get_untracked(), patience)
+}
+
+/// The reason why the server refused a request.
+async fn refused(answer: Answer, model: &str) -> ModelError {
+    let body = whole(answer.body, LIST_BYTES).await.unwrap_or_default();
+    Refusal::new(answer.status, &body).meaning(model)
 }
 
 async fn ask(transport: &dyn Transport, request: HttpRequest) -> Result<Vec<u8>, ModelError> {

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use palimpsest_core::analytics::Analytics;
 use palimpsest_core::budget::MarkReport;
+use palimpsest_core::message::Seq;
 use palimpsest_core::replay::ReplayReport;
 use palimpsest_core::sorted::SortedMap;
 use palimpsest_engine::session::LogEntry;
@@ -23,7 +24,7 @@ use crate::view::card::Card;
 use crate::view::hit::{Hits, Scope};
 use crate::view::kept::Kept;
 use crate::view::layer::LayerView;
-use crate::view::model::{Check, Connection, ModelEntry};
+use crate::view::model::{Check, Connection, ModelEntry, Pull};
 use crate::view::record::{
     GoalView, PinView, PreviewView, ProposalView, QuoteView, SnapshotView, TriedView, TrustView,
 };
@@ -117,6 +118,8 @@ pub struct AppState {
     pub checks: Signal<Vec<Check>>,
     /// The same of servers that are not in use, by their addresses.
     pub visited: Signal<BTreeMap<String, Vec<Check>>>,
+    /// The download of a model that runs or has failed.
+    pub pull: Signal<Option<Pull>>,
     /// What the person chose.
     pub settings: Signal<Settings>,
     /// The API key for this tab.
@@ -207,6 +210,7 @@ impl AppState {
             connection: Signal::default(),
             checks: Signal::default(),
             visited: Signal::default(),
+            pull: Signal::default(),
             fresh: Signal::default(),
             settings: Signal::new(settings),
             key: Signal::new(key),
@@ -433,6 +437,11 @@ pub enum Dialog {
         /// Its address.
         address: String,
     },
+    /// Removing a model from the server in use.
+    RemoveModel {
+        /// Its name.
+        name: String,
+    },
     /// Commands and keys.
     Keys,
     /// Erasing everything.
@@ -532,6 +541,11 @@ pub enum Undo {
     },
     /// The last change of the window.
     Window,
+    /// Messages were taken out of the conversation: back to the branch with them.
+    Branch {
+        /// Its last message.
+        tip: Seq,
+    },
     /// A restored snapshot: back to the one of the present.
     Restore {
         /// Which.

@@ -14,6 +14,7 @@ pub mod figures;
 pub mod header;
 pub mod library;
 pub mod message;
+pub mod models;
 pub mod notes;
 pub mod parameters;
 pub mod policy;

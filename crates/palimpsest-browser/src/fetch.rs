@@ -50,6 +50,15 @@ impl Patience {
         bytes: 64 << 20,
     };
 
+    /// The limits for the download of a model, which may take a night; at its end the server is silent while it reads
+    /// everything once more.
+    pub const DOWNLOAD: Self = Self {
+        first_byte_ms: 600_000,
+        idle_ms: 600_000,
+        whole_ms: u32::MAX,
+        bytes: 1 << 30,
+    };
+
     /// The limits for a question that a server answers at once.
     pub const SERVER: Self = Self {
         first_byte_ms: 15_000,

@@ -6,11 +6,11 @@ use palimpsest_text::json::ToJson as _;
 /// other header, because any other header fails the preflight of a real server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpRequest {
-    /// `GET` or `POST`.
+    /// `GET`, `POST` or `DELETE`.
     pub method: &'static str,
     /// Begins with a slash.
     pub path: String,
-    /// JSON as UTF-8 for `POST` (content type `application/json`), empty for `GET`.
+    /// JSON as UTF-8 (content type `application/json`), empty for `GET`.
     pub body: Vec<u8>,
 }
 

@@ -4,6 +4,7 @@
 //! - [`Decoder`] reads the answer in chunks of any size.
 //! - [`Refusal`] translates an answer other than 200 to an error.
 //! - [`catalog`] asks for the models of a server.
+//! - [`pull`] brings a model to a server or removes it.
 //! - [`doctor`] finds out why a page cannot reach a server.
 #![forbid(unsafe_code)]
 
@@ -19,6 +20,7 @@ mod json;
 mod limits;
 mod lines;
 mod ndjson;
+pub mod pull;
 mod sse;
 mod think;
 

@@ -71,6 +71,11 @@ export function defaultModels() {
   ];
 }
 
+/** A model that was downloaded. */
+export function pulled(name, bytes) {
+  return model(name, { family: "gemma3", size: "1.0B", quantization: "Q4_K_M", trained: 32768, capabilities: ["completion"], bytes, digest: "8648f39d" });
+}
+
 /** A name without a tag means the tag `latest`. */
 export function withTag(name) {
   return /:[^/]*$/.test(name) ? name : `${name}:latest`;

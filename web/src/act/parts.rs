@@ -18,7 +18,7 @@ use web_sys::{Element, File};
 
 use super::{
     Back, begin, branch, compaction, figures, hosted, import as files, layers, library, model,
-    page, profiles, records, sample, server, sessions, storage, talk as saying, trash,
+    page, profiles, pull, records, sample, server, sessions, storage, talk as saying, trash,
 };
 use crate::export::Format;
 use crate::later::{Door, part};
@@ -312,6 +312,8 @@ part! {
         fn save_system() = figures::save_system;
         /// Goes through the session again under other policies.
         fn replay(policies: Vec<String>, window: u32) = figures::replay;
+        /// Takes the messages between two numbers, both included, out of the conversation. They stay on their branch.
+        fn remove_messages(first: u32, last: u32) = branch::remove_messages;
         /// Copies the next window as the JSON it is sent as.
         fn copy_window() = page::copy_window;
         /// Another system prompt, another way to choose words, and another kind of work.
@@ -344,6 +346,12 @@ part! {
         fn add_model(file: File) = server::add_model;
         /// Removes the files of models that were added.
         fn drop_models() = server::drop_models;
+        /// Has the server in use download a model.
+        fn pull_model(name: String) = pull::pull_model;
+        /// Stops that download.
+        fn stop_pull() = pull::stop_pull;
+        /// Removes a model from the server in use.
+        fn remove_model(name: String) = pull::remove_model;
         /// A place for one more server.
         fn add_place() = server::add_place;
         /// Another kind or address for one that is not in use; it is examined if it has an address.

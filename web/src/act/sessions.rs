@@ -10,8 +10,9 @@ use palimpsest_engine::ports::{LocalFuture, StoreError};
 use palimpsest_engine::{Config, NewSession, Profile, Session};
 
 use super::{
-    Back, arrive, change, drop_toast, failed, figures, go, heard, keep_draft, kept_draft, look,
-    note_of, parts,
+    Back, arrive,
+    branch::show_branch,
+    change, drop_toast, failed, figures, go, heard, keep_draft, kept_draft, look, note_of, parts,
     profiles::load_profiles,
     records::{lift, restore},
     send_held, settle_in, show_all, show_head, thinks, toast, tokens_of, undo_even_if_over,
@@ -409,6 +410,7 @@ pub(super) fn take_back(id: u32, undo: Undo) {
             Undo::Delete { id, title } => (id, title),
             Undo::EvenIfOver => return undo_even_if_over(),
             Undo::Window => return super::undo(),
+            Undo::Branch { tip } => return show_branch(tip),
             Undo::LiftAll { layer } => return lift(layer, true),
             Undo::Restore { n } => return restore(n, String::new()),
         };

@@ -16,6 +16,7 @@ use crate::state::AppState;
 use crate::text::{T, fill, number, seconds, t};
 use crate::ui::field::{option, tick};
 use crate::ui::header::selected;
+use crate::ui::models::models;
 use crate::view::model::{Check, Connection, Fix, Verdict};
 
 /// The kinds of servers, and their names.
@@ -247,6 +248,7 @@ fn in_use(state: AppState) -> El {
         .child(form)
         .live_on(move || state.checks.get(), |checks| found(checks))
         .child(trial(state))
+        .child(models(state))
 }
 
 /// A button that asks the open session's model for one token, once the server is well.

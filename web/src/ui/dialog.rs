@@ -56,6 +56,7 @@ pub fn dialog(dialog: Dialog) -> AnyView {
         Dialog::Preview => preview(state),
         Dialog::Snapshots => frame(state, t(T::Snapshots).to_owned(), timeline(state)),
         Dialog::OtherServer { server, address } => other_server(state, server, address),
+        Dialog::RemoveModel { name } => remove_model(state, name),
         Dialog::Keys => keys(state),
         Dialog::Erase => erase(state),
     }
@@ -723,6 +724,29 @@ fn other_server(state: AppState, server: Server, address: String) -> AnyView {
 }
 
 /// Erasing everything has to be meant.
+fn remove_model(state: AppState, name: String) -> AnyView {
+    let title = format!("{}: {name}", t(T::Remove));
+    let body = el("div")
+        .child(el("p").child(fill(T::RemoveModelText, &[&name])))
+        .child(
+            el("p")
+                .class("acts end")
+                .child(then_close(state, T::Cancel, false, || {}))
+                .child(
+                    el("button")
+                        .class("btn danger")
+                        .attr("type", "button")
+                        .attr("id", "remove-model")
+                        .child(t(T::Remove))
+                        .click(move || {
+                            state.dialog.set(None);
+                            act::remove_model(name.clone());
+                        }),
+                ),
+        );
+    frame(state, title, body)
+}
+
 fn erase(state: AppState) -> AnyView {
     let count = state.sessions.with_untracked(Vec::len) as u32;
     let body = el("div")

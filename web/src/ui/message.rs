@@ -140,6 +140,8 @@ fn tools(message: &Arc<Message>) -> El {
         let dialog = Dialog::Cover { place: last };
         AppState::here().dialog.set(Some(dialog));
     }));
+    // an imported system line, for one, is nobody's message
+    let line = line.child((message.who != Who::Other).then(|| remove(seq, last)));
     match message.who {
         Who::You => {
             let text = act::words(&message.blocks);
@@ -161,6 +163,25 @@ fn tools(message: &Arc<Message>) -> El {
             .child(again(message)),
         Who::Other => line,
     }
+}
+
+/// Takes a message out of the conversation, unless a layer stands for it.
+fn remove(seq: u32, last: u32) -> AnyView {
+    let state = AppState::here();
+    let is_free = move || {
+        let layers = state.layers.with(|all| all.iter().any(|l| l.covers(seq)));
+        !layers && state.reply.with(Option::is_none)
+    };
+    live_if(is_free, move || {
+        el("button")
+            .class("quiet")
+            .attr("type", "button")
+            .attr("aria-label", format!("{}: {seq}", t(T::RemoveMessage)))
+            .attr("title", t(T::RemoveMessage))
+            .child(icon("cross"))
+            .click(move || act::remove_messages(seq, last))
+            .view()
+    })
 }
 
 /// The last reply can be written again.

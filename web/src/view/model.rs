@@ -33,6 +33,19 @@ impl ModelEntry {
     }
 }
 
+/// The download of a model to the server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pull {
+    /// Its name.
+    pub model: String,
+    /// Bytes that have arrived.
+    pub done: f64,
+    /// Bytes of the files that are known so far; 0 before the first is.
+    pub total: f64,
+    /// The sentence that says why it ended early. `None` while it runs.
+    pub failed: Option<String>,
+}
+
 /// The state of the model server.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Connection {

@@ -1,6 +1,8 @@
 //! Takes over a list that holds the whole conversation, as a chat frontend keeps it.
 
-use palimpsest_core::message::{Message, Part, Seq};
+use palimpsest_core::error::CoreError;
+use palimpsest_core::message::{Message, Part, Role, Seq};
+use palimpsest_core::rendition::Rendition;
 use serde_json::Value;
 
 use crate::error::EngineError;
@@ -18,6 +20,14 @@ pub struct Synced {
     pub branched: bool,
 }
 
+/// The conversation that is to be shown.
+enum Wanted {
+    /// These messages, which are all of it.
+    List(Vec<NewMessage>),
+    /// The present one without the messages between two, both included.
+    Without { from: Seq, to: Seq },
+}
+
 /// The place in a session that a list leads to.
 struct Place {
     /// The number of messages of the list that are stored.
@@ -33,17 +43,38 @@ impl Session {
     /// again, on whichever branch it lies; what is new follows it. Messages that the list does not have any more stay on their
     /// branch. An empty list changes nothing.
     pub async fn sync(&self, list: Vec<NewMessage>) -> Result<Synced, EngineError> {
+        self.show_list(Wanted::List(list)).await
+    }
+
+    /// Shows the conversation without the messages from `from` to `to`, both included, and without the results of their calls.
+    /// What follows them is stored again on a branch of its own; the branch with them stays, and [`Self::switch_to`] shows it
+    /// again.
+    ///
+    /// # Errors
+    ///
+    /// The shown conversation has no such messages, the first is a tool's result, or a layer covers one of them.
+    pub async fn remove_messages(&self, from: Seq, to: Seq) -> Result<Synced, EngineError> {
+        self.show_list(Wanted::Without { from, to }).await
+    }
+
+    async fn show_list(&self, wanted: Wanted) -> Result<Synced, EngineError> {
         let _turn = self.0.syncing.lock().await;
         if self.is_replying() {
             return Err(EngineError::Busy("a reply"));
         }
         self.keep_arrived().await;
-        let (place, before) = {
+        let (list, may_clear, place, before) = {
             let state = self.0.state.borrow();
-            (place(&state, &list), state.head.tip)
+            let (list, may_clear) = match wanted {
+                Wanted::List(list) => (list, false),
+                Wanted::Without { from, to } => (without(&state, from, to)?, true),
+            };
+            let place = place(&state, &list);
+            (list, may_clear, place, state.head.tip)
         };
-        let branched = place.leaves && !list.is_empty();
-        let moves = place.at != before && !list.is_empty();
+        let is_taken = may_clear || !list.is_empty();
+        let branched = place.leaves && is_taken;
+        let moves = place.at != before && is_taken;
         if moves {
             self.move_tip(place.at).await?;
         }
@@ -72,6 +103,46 @@ impl Session {
                 Err(error)
             }
         }
+    }
+}
+
+/// The shown conversation without the messages between two, and without the results of their calls.
+fn without(state: &State, from: Seq, to: Seq) -> Result<Vec<NewMessage>, CoreError> {
+    let entries = state.context.entries();
+    let place = |id: Seq| {
+        let what = "message";
+        let found = entries.iter().position(|e| e.message.seq == id);
+        found.ok_or(CoreError::NotFound { what, id })
+    };
+    let (first, last) = (place(from)?, place(to)?);
+    let is_result = |at: &usize| entries[*at].message.role == Role::Tool;
+    if is_result(&first) {
+        let why = "The message is the result of a tool. Remove the reply that called it.";
+        return Err(CoreError::BadInput(why.to_owned()));
+    }
+    let results = (last + 1..entries.len()).take_while(is_result).count();
+    let gone = first..last + 1 + results;
+    let view = state.context.view();
+    let is_covered = |at: usize| {
+        let form = view.rendition(entries[at].message.seq);
+        matches!(form, Rendition::Covered(_))
+    };
+    if gone.clone().any(is_covered) {
+        let why = "A layer covers the message. Restore the layer's messages, then remove it.";
+        return Err(CoreError::BadInput(why.to_owned()));
+    }
+    let kept = (0..entries.len()).filter(|at| !gone.contains(at));
+    Ok(kept.map(|at| again(&entries[at].message)).collect())
+}
+
+/// A stored message as a new one.
+fn again(message: &Message) -> NewMessage {
+    NewMessage {
+        role: message.role,
+        origin: message.origin,
+        parts: message.parts.clone(),
+        at: message.at,
+        ended: message.ended,
     }
 }
 

@@ -368,3 +368,26 @@ fn writing_again_waits_its_turn() {
         assert_eq!(newest(&s).author, Author::Model { name: "m".into() });
     });
 }
+
+/// A message that a layer covers cannot be removed, and one behind the layers goes without changing them.
+#[test]
+fn layers_stay_when_a_later_message_is_removed() {
+    block_on(async {
+        let (_, session) = scene(12).await;
+        compact(&session, Scope::UpTo(9)).await.unwrap();
+        let (layer, texts) = (newest(&session), |session: &Session| -> Vec<String> {
+            let all = session.history(None, usize::MAX);
+            all.iter().map(|item| item.message.words()).collect()
+        });
+        let before = texts(&session);
+        let refused = session.remove_messages(4, 4).await.unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "A layer covers the message. Restore the layer's messages, then remove it."
+        );
+        session.remove_messages(12, 13).await.unwrap();
+        assert_eq!(newest(&session), layer);
+        let expected: Vec<String> = [&before[..12], &before[14..]].concat();
+        assert_eq!(texts(&session), expected);
+    });
+}

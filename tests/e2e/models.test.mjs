@@ -1,0 +1,60 @@
+// The models of an Ollama server: a person downloads one from the page and removes it again.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { click, messages, ready, text, until } from "./acts.mjs";
+import { ENGINES, begin, cleanUp, say } from "./harness.mjs";
+
+const SLOW = { timeout: 180_000 };
+test.afterEach(cleanUp);
+
+const type = (page, name) => page.$eval("#pull", (field, name) => (field.value = name), name);
+const listed = (page) => page.$$eval("#models li > span", (all) => all.map((one) => one.textContent.split(" · ")[0]));
+
+/** From a server without a model to a conversation, without a terminal; a download that is stopped goes on where it was. */
+for (const engine of ENGINES) test(`a model is downloaded, used and removed (${engine})`, SLOW, async () => {
+  const script = { models: [], library: { "gemma3:1b": 800_000_000 }, delay_ms: 150, replies: [{ content: "Hello from the new model.", delay_ms: 0 }] };
+  const world = await begin({ engine, script });
+  const { page, fake } = world;
+  await until(page, () => document.querySelector(".live") && !document.querySelector(".live.okc"));
+  await page.evaluate(() => (location.hash = "#settings"));
+  await page.waitForSelector("#pull");
+  assert.deepEqual(await listed(page), []);
+
+  // a name that the library does not know: a sentence, and nothing else happens
+  await type(page, "gemma3:1bb");
+  await click(page, "#pull-now");
+  await until(page, () => document.querySelector("#models [role=alert]")?.textContent.includes("no model called “gemma3:1bb”"));
+
+  await type(page, " gemma3:1b ");
+  await click(page, "#pull-now");
+  await until(page, () => Number(document.querySelector("#models [role=progressbar]")?.getAttribute("aria-valuenow")) >= 10);
+  await until(page, () => /Downloading gemma3:1b: \d+ MB of 800 MB/.test(document.querySelector("#models").textContent));
+  await click(page, "#pull-stop");
+  await until(page, () => !document.querySelector("#models [role=progressbar]"));
+  assert.deepEqual(await listed(page), []);
+  await click(page, "#pull-now");
+  await until(page, () => Number(document.querySelector("#models [role=progressbar]")?.getAttribute("aria-valuenow")) >= 10);
+  await until(page, () => document.querySelector("#models li")?.textContent.includes("gemma3:1b · 1.0B · Q4_K_M"));
+  const pulls = fake.requests.filter((request) => request.method === "POST" && request.path === "/api/pull").map((request) => JSON.parse(request.body).model);
+  assert.deepEqual(pulls, ["gemma3:1bb", "gemma3:1b", "gemma3:1b"]);
+
+  await click(page, "[data-session]");
+  await ready(page);
+  await say(page, "Hello");
+  await messages(page, 2);
+  assert.equal(world.chats()[0].model, "gemma3:1b");
+
+  await page.evaluate(() => (location.hash = "#settings"));
+  await click(page, "#models li .link");
+  await page.waitForSelector("dialog[open]");
+  assert.match(await text(page, "dialog"), /removes gemma3:1b from the server’s disk/);
+  await click(page, "dialog .btn:not(.danger)");
+  await until(page, () => !document.querySelector("dialog[open]"));
+  assert.deepEqual(await listed(page), ["gemma3:1b"]);
+  await click(page, "#models li .link");
+  await click(page, "#remove-model");
+  await until(page, () => document.querySelectorAll("#models li").length === 0);
+  assert.deepEqual(JSON.parse(fake.requests.find((request) => request.method === "DELETE").body), { model: "gemma3:1b" });
+  await world.end();
+});
