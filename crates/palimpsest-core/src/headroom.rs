@@ -32,7 +32,7 @@ pub const PRICE_WRITTEN: u64 = 125;
 const REQUESTS: u32 = 16;
 /// The same number for a conversation without tools, whose requests wait for a person to write: room for more of them is
 /// made only if it pays.
-const REQUESTS_OF_A_TALK: u32 = 4;
+const REQUESTS_OF_A_TALK: u32 = 8;
 /// The number of newest replies from which the size of a step is estimated.
 const JUDGED: usize = 48;
 /// The least and the largest part of the limit that a compaction leaves, in percent.
