@@ -312,3 +312,47 @@ for (const engine of ENGINES) test(`a message is removed and comes back (${engin
   await until(page, () => document.querySelector(".thread .prose").textContent.includes("red"));
   await world.end();
 });
+
+/** Formulas are set, wherever they stand; prices are none, what cannot be read stays as it is, and what is copied is what was said. The code for it comes with the first formula. */
+for (const engine of ENGINES) test(`formulas are set (${engine})`, SLOW, async () => {
+  const reply = "The area is \\(A = \\pi r^2\\), and $a_1$ costs $5 and $10.\n\n$$\\sum_{i=1}^{n} i = \\frac{n(n+1)}{2}$$\n\n- \\[\\begin{aligned} a &= b \\\\ &= c \\end{aligned}\\]\n- `$x^2$` and \\(\\nosuchthing{x}\\)";
+  const world = await begin({ engine, script: { replies: ["No formula.", reply] } });
+  const { page } = world;
+  await ready(page);
+  const parts = () => page.evaluate(() => performance.getEntriesByType("resource").filter((entry) => /formulas/.test(entry.name)).length);
+  await say(page, "Hello");
+  await messages(page, 2);
+  assert.equal(await parts(), 0);
+  await say(page, "Which formulas?");
+  await messages(page, 4);
+  await until(page, () => document.querySelectorAll(".thread .formula math").length === 4);
+  const seen = await page.evaluate(() => {
+    const prose = [...document.querySelectorAll(".thread .prose")].at(-1);
+    const math = [...prose.querySelectorAll("math")];
+    return {
+      names: math.every((one) => one.namespaceURI === "http://www.w3.org/1998/Math/MathML"),
+      display: math.map((one) => one.getAttribute("display")),
+      titles: [...prose.querySelectorAll(".formula")].map((one) => one.title),
+      first: prose.querySelector("p").textContent.replace(/\s+/g, " "),
+      code: prose.querySelector("code").textContent,
+      left: prose.querySelectorAll("[data-formula]").length,
+      unread: prose.textContent.includes("\\(\\nosuchthing{x}\\)"),
+      styles: prose.querySelectorAll("[style]").length,
+      wide: document.documentElement.scrollWidth <= innerWidth,
+    };
+  });
+  assert.equal(await parts(), 1);
+  assert.deepEqual(seen.display, ["inline", "inline", "block", "block"]);
+  assert.match(seen.first, /costs \$5 and \$10\.$/);
+  assert.equal(seen.titles[0], "A = \\pi r^2");
+  assert.deepEqual({ names: seen.names, code: seen.code, left: seen.left, unread: seen.unread, styles: seen.styles, wide: seen.wide }, { names: true, code: "$x^2$", left: 0, unread: true, styles: 0, wide: true });
+  // the same after a reload, and the model reads what was said
+  await page.reload();
+  await messages(page, 4);
+  await until(page, () => document.querySelectorAll(".thread .formula math").length === 4);
+  assert.equal(world.chats().length, 2);
+  await say(page, "Again");
+  await messages(page, 6);
+  assert.equal(world.chats().at(-1).messages.at(-2).content, reply);
+  await world.end();
+});

@@ -67,10 +67,10 @@ pub(crate) use parts::{
     pull_model, purge, read_layer, reader, regenerate, regenerate_with, remove_goal_item,
     remove_messages, remove_model, remove_profile, rename, replay, replay_screen, resend, restore,
     retry, rewrite_layer, roll_over, save_log, save_profile, save_request, save_system,
-    save_what_is_left, search, set_goal, set_key, set_system, settings_screen, skip_wait,
-    small_store, snapshot, spare, stop_pull, survey, take_back, take_over, talk, told, try_model,
-    try_policy, turn_goal_item, undo, unpin, use_place, use_profile, use_server, wire, with_layer,
-    write,
+    save_what_is_left, search, set_formulas, set_goal, set_key, set_system, settings_screen,
+    skip_wait, small_store, snapshot, spare, stop_pull, survey, take_back, take_over, talk, told,
+    try_model, try_policy, turn_goal_item, undo, unpin, use_place, use_profile, use_server, wire,
+    with_layer, write,
 };
 pub use records::look_back;
 pub use sessions::{new_session, open, show_message};

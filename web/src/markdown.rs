@@ -13,6 +13,7 @@ pub mod bidi;
 pub mod dom;
 pub mod highlight;
 mod keep;
+pub mod math;
 mod parse;
 mod stream;
 pub mod url;

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::export::Format;
 use crate::later::{Door, part};
-use crate::markdown::dom;
+use crate::markdown::{dom, math};
 use crate::settings::Server;
 use crate::state::{Dialog, Undo};
 use crate::text::{self, learn};
@@ -51,6 +51,14 @@ part! {
             /// Writes a text into an element; its code is coloured if nothing more is coming.
             fn mark_up(element: Element, text: String, whole: bool) -> () = dom::write;
         }
+    }
+}
+
+part! {
+    /// Formulas. It is loaded for the first message that has one.
+    formulas: Formulas {
+        /// Sets the formulas of a message.
+        fn set_formulas(message: Element) = math::set;
     }
 }
 

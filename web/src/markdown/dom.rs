@@ -11,7 +11,9 @@ use web_sys::{
 
 use super::bidi::{Piece, pieces};
 use super::highlight::{self, Kind};
+use super::keep::formulas;
 use super::{Align, Element, Image, ImageSource, Node};
+use crate::act;
 use crate::text::{T, fill, t};
 
 /// Writes a text into an element; its code is coloured if nothing more is coming.
@@ -19,8 +21,14 @@ pub fn write(element: DomElement, text: String, whole: bool) {
     append(&element, &super::parse(&text));
     if whole {
         colour(&element);
+        if let Ok(Some(_)) = element.query_selector(FORMULA) {
+            act::set_formulas(element);
+        }
     }
 }
+
+/// The source of a formula that is not set yet.
+pub const FORMULA: &str = "[data-formula]";
 
 /// Appends `nodes` to `parent`.
 pub fn append(parent: &DomElement, nodes: &[Node]) {
@@ -72,7 +80,7 @@ pub fn clicked(target: &DomElement) -> Option<Clicked> {
 
 fn one(document: &Document, parent: &DomElement, node: &Node) {
     match node {
-        Node::Text(text) => words(document, parent, text),
+        Node::Text(text) => said(document, parent, text),
         Node::Element(Element::Table, rows) => {
             // A wide table scrolls in its own box.
             let scroll = add(document, parent, "div", "scroll");
@@ -226,6 +234,21 @@ fn paint(code: &DomElement) {
             );
         }
     }
+}
+
+/// Text with formulas. Each is shown as its source, and named so that it can be set: `block` or `inline`.
+fn said(document: &Document, parent: &DomElement, text: &str) {
+    let mut at = 0;
+    for formula in formulas(text) {
+        words(document, parent, &text[at..formula.place.start]);
+        let source = add(document, parent, "span", "formula");
+        let how = if formula.is_block { "block" } else { "inline" };
+        let _ = source.set_attribute("data-formula", how);
+        let _ = source.set_attribute("title", &text[formula.inner.clone()]);
+        words(document, &source, &text[formula.place.clone()]);
+        at = formula.place.end;
+    }
+    words(document, parent, &text[at..]);
 }
 
 /// Text, with characters that turn its direction set apart and shown.

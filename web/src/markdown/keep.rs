@@ -8,13 +8,20 @@ use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 /// Characters that Markdown has no use for: a backslash before one of them is meant.
 const PLAIN: [char; 11] = [',', ';', ':', '=', '@', '%', '/', '?', '\'', '"', '^'];
 
-/// The marks around formulas.
-const FORMULAS: [(&str, &str); 3] = [("\\(", "\\)"), ("\\[", "\\]"), ("$$", "$$")];
+/// The marks around formulas, and whether a formula between them stands in a line of its own.
+const FORMULAS: [(&str, &str, bool); 4] = [
+    ("\\(", "\\)", false),
+    ("\\[", "\\]", true),
+    ("$$", "$$", true),
+    ("$", "$", false),
+];
+/// The longest formula between single dollar signs, in bytes.
+const LONGEST_BETWEEN_DOLLARS: usize = 200;
 
-/// Adds backslashes before text that Markdown has to leave alone: `\( … \)`, `\[ … \]` and `$$ … $$` with their
+/// Adds backslashes before text that Markdown has to leave alone: `\( … \)`, `\[ … \]`, `$$ … $$` and `$ … $` with their
 /// content, and backslashes that escape nothing. Code and the addresses of links stay unchanged.
 pub(super) fn kept(text: &str, options: Options) -> Cow<'_, str> {
-    if !text.contains('\\') && !text.contains("$$") {
+    if !text.contains(['\\', '$']) {
         return Cow::Borrowed(text);
     }
     let fixed = fixed(text, options);
@@ -35,9 +42,9 @@ pub(super) fn kept(text: &str, options: Options) -> Cow<'_, str> {
         } else if rest.starts_with("\\\\") {
             out.push_str("\\\\");
             at += 2;
-        } else if let Some(end) = formulas.end_at(at).filter(|end| is_free(left, &(at..*end))) {
-            escape(&text[at..end], &mut out);
-            at = end;
+        } else if let Some(formula) = formulas.at(at).filter(|f| is_free(left, &f.place)) {
+            escape(&text[at..formula.place.end], &mut out);
+            at = formula.place.end;
         } else if c == '\\' && rest[1..].starts_with(PLAIN) {
             out.push_str("\\\\");
             at += 1;
@@ -122,6 +129,36 @@ fn fixed(text: &str, options: Options) -> Vec<Fixed> {
     found
 }
 
+/// A formula in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Formula {
+    /// Its place, with its marks.
+    pub(super) place: Range<usize>,
+    /// The place of its source.
+    pub(super) inner: Range<usize>,
+    /// It stands in a line of its own.
+    pub(super) is_block: bool,
+}
+
+/// The formulas of a text that Markdown has been read from, in order.
+pub(super) fn formulas(text: &str) -> Vec<Formula> {
+    if !text.contains(['\\', '$']) {
+        return Vec::new();
+    }
+    let (mut found, mut all, mut at) = (Vec::new(), Formulas::of(text), 0);
+    while let Some(next) = text[at..].find(['\\', '$']) {
+        at += next;
+        match all.at(at) {
+            Some(formula) => {
+                at = formula.place.end;
+                found.push(formula);
+            }
+            None => at += 1,
+        }
+    }
+    found
+}
+
 /// The formulas of a text, searched from beginning to end. Results are remembered, so a text with many unclosed
 /// formulas is not read more often than others.
 struct Formulas<'a> {
@@ -144,14 +181,14 @@ impl<'a> Formulas<'a> {
         }
     }
 
-    /// The end of the formula that begins at this place. It is in the same paragraph, and `\[words\](address)` is a link
-    /// that somebody escaped.
-    fn end_at(&mut self, at: usize) -> Option<usize> {
+    /// The formula that begins at this place. It ends in the same paragraph, and `\[words\](address)` is a link that somebody
+    /// escaped.
+    fn at(&mut self, at: usize) -> Option<Formula> {
         let rest = &self.text[at..];
         let kind = FORMULAS
             .iter()
-            .position(|(open, _)| rest.starts_with(open))?;
-        let (open, close) = FORMULAS[kind];
+            .position(|(open, ..)| rest.starts_with(open))?;
+        let (open, close, is_block) = FORMULAS[kind];
         let inner = at + open.len();
         if at >= self.end {
             self.look(at);
@@ -166,7 +203,33 @@ impl<'a> Formulas<'a> {
         }
         let end = closed + close.len();
         let is_link = open == "\\[" && self.text[end..].starts_with(['(', '[']);
-        (!is_link).then_some(end)
+        let is_sure = open != "$" || self.is_between_dollars(at, inner..closed);
+        (!is_link && is_sure).then_some(Formula {
+            place: at..end,
+            inner: inner..closed,
+            is_block,
+        })
+    }
+
+    /// Returns `true` if the text between two dollar signs is a formula, and not what stands between two prices or two
+    /// variables of a shell.
+    fn is_between_dollars(&self, at: usize, inner: Range<usize>) -> bool {
+        let source = &self.text[inner.clone()];
+        let before = self.text[..at].chars().next_back();
+        let after = self.text[inner.end + 1..].chars().next();
+        let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '$');
+        let signs: &[char] = if source.starts_with(|c: char| c.is_ascii_digit()) {
+            &['\\', '^']
+        } else {
+            &['\\', '^', '_', '=']
+        };
+        let is_letter = source.len() == 1 && source.starts_with(|c: char| c.is_ascii_alphabetic());
+        source.len() <= LONGEST_BETWEEN_DOLLARS
+            && source.trim().len() == source.len()
+            && !source.contains('\n')
+            && !is_word(before)
+            && !is_word(after)
+            && (is_letter || source.contains(signs))
     }
 
     /// The next end of a formula; behind everything if the paragraph has none.
@@ -199,5 +262,38 @@ fn escape(formula: &str, out: &mut String) {
             out.push('\\');
         }
         out.push(c);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Formulas are found; prices, variables of a shell and links that somebody escaped are none.
+    #[test]
+    fn formulas_and_what_is_none() {
+        let check = |text: &str, expected: &[(&str, bool)]| {
+            let found = formulas(text);
+            let found: Vec<_> = found
+                .iter()
+                .map(|f| (&text[f.inner.clone()], f.is_block))
+                .collect();
+            assert_eq!(found, expected, "{text}");
+        };
+        check(r"So \(x^2\) and \[y\].", &[("x^2", false), ("y", true)]);
+        check("Then $$a$$, $b_1$ and $n$.", &[("a", true), ("b_1", false), ("n", false)]);
+        check(r"The set $\{1, 2\}$ has $2^n$ subsets.", &[(r"\{1, 2\}", false), ("2^n", false)]);
+        check("It costs $5 and $10, or $5=$6.", &[]);
+        check("From $5_000 to $6_000.", &[]);
+        check("Set $HOME and $PATH, or $FOO_BAR/$BAZ.", &[]);
+        check("US$5 a_b$", &[]);
+        check("$ x^2 $ and $x^2", &[]);
+        check("a $x^2\ny^2$ b", &[]);
+        check(r"\[words\](address)", &[]);
+        check("$", &[]);
+        check("$$", &[]);
+        check("$$$", &[]);
+        check("é$x^2$", &[]);
+        check("$é^2$", &[("é^2", false)]);
     }
 }
