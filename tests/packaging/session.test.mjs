@@ -187,6 +187,36 @@ test("an assumed window and the place of a session are said", async () => {
   assert.deepEqual(got.again, [[], 8192, "given"], "the session knows its window");
 });
 
+/** B1: a window is named, too, for a session and for a change of its model; the number shown is the number that the server is asked for. */
+test("windows have names", async () => {
+  const got = await run(`
+    out.opened = [];
+    for (const window of ["4K", "8k", "16K", "32K", "64K", "128K", "256K"]) {
+      const session = await openSession({ model: "m", window });
+      out.opened.push([session.info.window, session.budget().window]);
+      await session.close();
+    }
+    let asked;
+    const llm = { async *chat(request) { asked = request.window; yield "Yes."; } };
+    const session = await openSession({ model: "m", window: "8K", llm });
+    await session.send("Hello").text();
+    out.first = asked;
+    await session.setModel({ window: "16K" });
+    await session.send("Again").text();
+    out.then = asked;
+    out.refused = [];
+    for (const window of ["9K", "8,192", ""]) {
+      await openSession({ model: "m", window }).catch((error) => out.refused.push(error.code, error.message));
+      await session.setModel({ window }).catch((error) => out.refused.push(error.code));
+    }
+  `);
+  const sizes = [3400, 6800, 13600, 27200, 54400, 108800, 217600];
+  assert.deepEqual(got.opened, sizes.map((tokens) => [tokens, tokens]));
+  assert.deepEqual([got.first, got.then], [6800, 13600]);
+  const sentence = (name) => `There is no window "${name}". Give a number of tokens, or one of "4K", "8K", "16K", "32K", "64K", "128K", "256K".`;
+  assert.deepEqual(got.refused, ["9K", "8,192", ""].flatMap((name) => ["invalid_window", sentence(name), "invalid_window"]));
+});
+
 /** E3: a summary gets no longer than the settings say, whatever the policy would give it. */
 test("the settings' length of summaries is kept", async () => {
   const got = await run(`

@@ -345,10 +345,12 @@ fn table(budget: &Budget) -> El {
             .child(el("th").attr("scope", "row").child(kind_name(s.kind)))
             .child(el("td").child(number(s.tokens)))
     });
-    el("table")
-        .class("vh")
-        .child(el("caption").child(t(T::BarTable)))
-        .child(el("tbody").children(rows))
+    // in a box, since Firefox shows the caption of a table that is hidden itself
+    el("div").class("vh").child(
+        el("table")
+            .child(el("caption").child(t(T::BarTable)))
+            .child(el("tbody").children(rows)),
+    )
 }
 
 fn legend(budget: &Budget) -> El {

@@ -90,6 +90,7 @@ export type {
   ToolCall,
   ToolFigures,
   Usage,
+  WindowName,
 } from "./session.js";
 export type {
   StorageAdapter,

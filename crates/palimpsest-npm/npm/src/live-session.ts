@@ -258,8 +258,8 @@ export class LiveSession implements Session {
   async setModel(change: Parameters<Session["setModel"]>[0]): Promise<void> {
     check(change, ["model", "window", "policy", "thinking"]);
     const now = this.info;
-    if (change.window !== undefined) size(change.window);
-    const { model = now.model, window = now.window, thinking = now.thinking } = change;
+    const window = change.window === undefined ? now.window : size(change.window);
+    const { model = now.model, thinking = now.thinking } = change;
     await this.#done((s) => s.setModel(model, window, policyText(change.policy) ?? now.policy, thinking));
   }
 

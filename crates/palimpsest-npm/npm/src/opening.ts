@@ -29,7 +29,7 @@ export async function openSession(options: SessionOptions, files: Files | undefi
   const { llm, store = "memory", policy, settings, window, tools, onEvent, signal, tokenizer, durability, ...plain } = options;
   signal?.throwIfAborted();
   if (typeof plain.model !== "string") throw new PalimpsestError("invalid_options", "`model` must be the model's name.");
-  if (window !== undefined) size(window);
+  const tokens = window === undefined ? undefined : size(window);
   if (plain.file !== undefined && typeof plain.file !== "string") {
     throw new PalimpsestError("invalid_options", "`file` must be the text of an exported session: read the file first, `await blob.text()`.");
   }
@@ -49,7 +49,7 @@ export async function openSession(options: SessionOptions, files: Files | undefi
   }
   const given = written({
     ...plain,
-    window,
+    window: tokens,
     store: storage === undefined ? store : "host",
     client: llm !== undefined && address === undefined,
     server: address,

@@ -67,6 +67,12 @@ export interface SessionSettings {
   };
 }
 
+/**
+ * A named size of a window, as Ollama's users name them. Of what the name says 85 % are used: `"8K"` is 6,800 tokens, which is the
+ * number that {@link SessionInfo} shows and that the server is asked for.
+ */
+export type WindowName = "4K" | "8K" | "16K" | "32K" | "64K" | "128K" | "256K";
+
 /** How to open a session. */
 export interface SessionOptions {
   /** Which one: it is opened if the store has it, else made. A fresh identifier if not said. */
@@ -74,10 +80,10 @@ export interface SessionOptions {
   /** The model's name, as its server knows it. */
   model: string;
   /**
-   * The model's context window in tokens. If a new session is not told, 8,192 are assumed, and a `warning` says so: the code is
-   * `window_assumed`.
+   * The model's context window: a number of tokens, or a named size. If a new session is not told, 8,192 tokens are assumed, and
+   * a `warning` says so: the code is `window_assumed`.
    */
-  window?: number;
+  window?: number | WindowName;
   /** When and how the window is made smaller; `balanced` if not said. */
   policy?: PolicyName | Policy;
   /** Where found demands of the user's stand; comes before what the policy says. A session keeps it. */
@@ -940,7 +946,7 @@ export interface Session {
   };
 
   /** Another model, window or policy. What does not fit any more is compacted at the next message. */
-  setModel(change: { model?: string; window?: number; policy?: PolicyName | Policy; thinking?: boolean }): Promise<void>;
+  setModel(change: { model?: string; window?: number | WindowName; policy?: PolicyName | Policy; thinking?: boolean }): Promise<void>;
 
   /**
    * Counts with the model's own vocabulary instead of an estimate: one that you loaded, or with `"server"` the one that the
