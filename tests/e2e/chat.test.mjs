@@ -356,3 +356,46 @@ for (const engine of ENGINES) test(`formulas are set (${engine})`, SLOW, async (
   assert.equal(world.chats().at(-1).messages.at(-2).content, reply);
   await world.end();
 });
+
+/** A system prompt is kept under a name, and used in another session: what the page knows is filled in, and it asks for the rest. */
+test("system prompts are kept and used", SLOW, async () => {
+  const world = await begin({ script: { replies: ["Yes."] } });
+  const { page } = world;
+  await ready(page);
+  const open = async () => {
+    await click(page, "#edit-system");
+    await page.waitForSelector("dialog[open] #system");
+    await click(page, "dialog .more-fields summary");
+  };
+  const typed = (id, words) => page.$eval(id, (field, words) => (field.value = words), words);
+  await open();
+  assert.match(await text(page, "dialog .more-fields"), /None is kept yet/);
+  await typed("#system", "You are {{role}} on {{date}}. Answer in {{language}}. Code like {{ return 1; }} stays.");
+  await typed("#prompt-name", "Expert");
+  await click(page, "#prompt-keep");
+  await page.waitForSelector("#prompt");
+  await page.keyboard.press("Escape");
+  await until(page, () => !document.querySelector("dialog[open]"));
+  await page.reload();
+  await ready(page);
+  await open();
+  assert.equal(await page.$eval("#system", (field) => field.value), "", "nothing was saved with the session");
+  await page.select("#prompt", "Expert");
+  await page.waitForSelector("#gap-0");
+  assert.equal(await page.$$eval("[id^=gap-]", (all) => all.length), 1);
+  await typed("#gap-0", "a baker");
+  await click(page, "#prompt-put");
+  const today = await page.evaluate(() => { const now = new Date(); return `${now.getFullYear()}-${String(now.getMonth() + 1).padStart(2, "0")}-${String(now.getDate()).padStart(2, "0")}`; });
+  const whole = `You are a baker on ${today}. Answer in English. Code like {{ return 1; }} stays.`;
+  assert.equal(await page.$eval("#system", (field) => field.value), whole);
+  await click(page, "dialog [type=submit]");
+  await until(page, () => !document.querySelector("dialog[open]"));
+  await say(page, "Hello");
+  await messages(page, 2);
+  assert.equal(world.chats()[0].messages[0].content, whole);
+  await open();
+  await page.select("#prompt", "Expert");
+  await click(page, "#prompt-forget");
+  await until(page, () => document.querySelector("dialog .more-fields").textContent.includes("None is kept yet"));
+  await world.end();
+});

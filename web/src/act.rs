@@ -34,6 +34,7 @@ mod parts;
 mod profiles;
 mod pull;
 mod records;
+mod removal;
 mod reply;
 mod sample;
 mod server;

@@ -18,6 +18,7 @@ mod parse;
 mod stream;
 pub mod url;
 
+pub use keep::{Formula, formulas};
 pub use parse::parse;
 pub use stream::Splitter;
 

@@ -57,6 +57,8 @@ pub struct Settings {
     pub reserve: Option<u32>,
     /// Model servers beside the one in use.
     pub places: Vec<Place>,
+    /// System prompts by their names.
+    pub prompts: BTreeMap<String, String>,
 }
 
 /// A model server that is not in use.
@@ -161,6 +163,7 @@ impl Default for Settings {
             models: BTreeMap::new(),
             reserve: None,
             places: Vec::new(),
+            prompts: BTreeMap::new(),
         }
     }
 }

@@ -13,6 +13,7 @@ pub mod line;
 pub mod model;
 pub mod policy;
 pub mod profile;
+pub mod prompt;
 pub mod record;
 pub mod rows;
 pub mod sent;

@@ -18,7 +18,8 @@ use web_sys::{Element, File};
 
 use super::{
     Back, begin, branch, compaction, figures, hosted, import as files, layers, library, model,
-    page, profiles, pull, records, sample, server, sessions, storage, talk as saying, trash,
+    page, profiles, pull, records, removal, sample, server, sessions, storage, talk as saying,
+    trash,
 };
 use crate::export::Format;
 use crate::later::{Door, part};
@@ -321,7 +322,7 @@ part! {
         /// Goes through the session again under other policies.
         fn replay(policies: Vec<String>, window: u32) = figures::replay;
         /// Takes the messages between two numbers, both included, out of the conversation. They stay on their branch.
-        fn remove_messages(first: u32, last: u32) = branch::remove_messages;
+        fn remove_messages(first: u32, last: u32) = removal::remove_messages;
         /// Copies the next window as the JSON it is sent as.
         fn copy_window() = page::copy_window;
         /// Another system prompt, another way to choose words, and another kind of work.

@@ -10,11 +10,11 @@ use palimpsest_engine::ports::{LocalFuture, StoreError};
 use palimpsest_engine::{Config, NewSession, Profile, Session};
 
 use super::{
-    Back, arrive,
-    branch::show_branch,
-    change, drop_toast, failed, figures, go, heard, keep_draft, kept_draft, look, note_of, parts,
+    Back, arrive, change, drop_toast, failed, figures, go, heard, keep_draft, kept_draft, look,
+    note_of, parts,
     profiles::load_profiles,
     records::{lift, restore},
+    removal::show_branch,
     send_held, settle_in, show_all, show_head, thinks, toast, tokens_of, undo_even_if_over,
     usual_model, wire, with_engine,
 };

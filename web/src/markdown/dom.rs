@@ -11,8 +11,7 @@ use web_sys::{
 
 use super::bidi::{Piece, pieces};
 use super::highlight::{self, Kind};
-use super::keep::formulas;
-use super::{Align, Element, Image, ImageSource, Node};
+use super::{Align, Element, Image, ImageSource, Node, formulas};
 use crate::act;
 use crate::text::{T, fill, t};
 

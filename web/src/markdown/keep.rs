@@ -131,17 +131,17 @@ fn fixed(text: &str, options: Options) -> Vec<Fixed> {
 
 /// A formula in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Formula {
+pub struct Formula {
     /// Its place, with its marks.
-    pub(super) place: Range<usize>,
+    pub place: Range<usize>,
     /// The place of its source.
-    pub(super) inner: Range<usize>,
+    pub inner: Range<usize>,
     /// It stands in a line of its own.
-    pub(super) is_block: bool,
+    pub is_block: bool,
 }
 
 /// The formulas of a text that Markdown has been read from, in order.
-pub(super) fn formulas(text: &str) -> Vec<Formula> {
+pub fn formulas(text: &str) -> Vec<Formula> {
     if !text.contains(['\\', '$']) {
         return Vec::new();
     }
@@ -281,8 +281,14 @@ mod tests {
             assert_eq!(found, expected, "{text}");
         };
         check(r"So \(x^2\) and \[y\].", &[("x^2", false), ("y", true)]);
-        check("Then $$a$$, $b_1$ and $n$.", &[("a", true), ("b_1", false), ("n", false)]);
-        check(r"The set $\{1, 2\}$ has $2^n$ subsets.", &[(r"\{1, 2\}", false), ("2^n", false)]);
+        check(
+            "Then $$a$$, $b_1$ and $n$.",
+            &[("a", true), ("b_1", false), ("n", false)],
+        );
+        check(
+            r"The set $\{1, 2\}$ has $2^n$ subsets.",
+            &[(r"\{1, 2\}", false), ("2^n", false)],
+        );
         check("It costs $5 and $10, or $5=$6.", &[]);
         check("From $5_000 to $6_000.", &[]);
         check("Set $HOME and $PATH, or $FOO_BAR/$BAZ.", &[]);

@@ -132,14 +132,21 @@ fn defines(source: &str) -> bool {
     })
 }
 
+/// An element whose end has not come yet.
+struct Open {
+    name: &'static str,
+    attributes: Vec<(&'static str, String)>,
+    parts: Vec<Part>,
+}
+
 /// Reads MathML as it is written for a formula: elements, attributes in quotes, text with a few entities.
 fn read(text: &str) -> Option<Part> {
-    let mut open: Vec<(&'static str, Vec<(&'static str, String)>, Vec<Part>)> = Vec::new();
+    let mut open: Vec<Open> = Vec::new();
     let mut rest = text;
     loop {
         let tag = tag_in(rest)?;
         if tag > 0 {
-            let (.., parts) = open.last_mut()?;
+            let parts = &mut open.last_mut()?.parts;
             parts.push(Part::Text(plain(&rest[..tag])));
         }
         let end = tag + rest[tag..].find('>')?;
@@ -156,17 +163,21 @@ fn read(text: &str) -> Option<Part> {
             if open.len() == DEEPEST {
                 return None;
             }
-            open.push((name, attributes(&inside[length..]), Vec::new()));
+            open.push(Open {
+                name,
+                attributes: attributes(&inside[length..]),
+                parts: Vec::new(),
+            });
         }
         if is_end || is_empty {
-            let (name, attributes, parts) = open.pop()?;
+            let done = open.pop()?;
             let element = Part::Element {
-                name,
-                attributes,
-                parts,
+                name: done.name,
+                attributes: done.attributes,
+                parts: done.parts,
             };
             match open.last_mut() {
-                Some((.., parts)) => parts.push(element),
+                Some(around) => around.parts.push(element),
                 None => return Some(element),
             }
         }
@@ -301,10 +312,7 @@ mod tests {
             "<math><mfrac><mrow><mi>a</mi></mrow><mrow><mi>b</mi></mrow></mfrac></math>",
         );
         check("a<b", "<math><mi>a</mi><mo><</mo><mi>b</mi></math>");
-        check(
-            r"\text{a < b & c}",
-            "<math><mtext>a < b & c</mtext></math>",
-        );
+        check(r"\text{a < b & c}", "<math><mtext>a < b & c</mtext></math>");
     }
 
     /// What models write often is set: sums, roots, matrices, cases, aligned lines, Greek letters.
@@ -329,7 +337,7 @@ mod tests {
     /// What is no formula, what defines commands and what is too large or too deep stays as it was written.
     #[test]
     fn the_rest_stays_source() {
-        let check = |source: &str| assert_eq!(formula(source, false), None, "{:.60}", source);
+        let check = |source: &str| assert_eq!(formula(source, false), None, "{source:.60}");
         check(r"\frac{a");
         check(r"\nosuchcommand");
         check(r"\def\a{\a\a}\a");
@@ -387,7 +395,7 @@ mod tests {
                 state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                 source.push_str(pieces[(state >> 16) as usize % pieces.len()]);
             }
-            let _ = formula(&source, state % 2 == 0);
+            let _ = formula(&source, state.is_multiple_of(2));
         }
     }
 }

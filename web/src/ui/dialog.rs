@@ -3,6 +3,7 @@
 mod goal;
 mod layers;
 mod pin;
+mod prompts;
 mod save;
 
 use std::rc::Rc;
@@ -213,6 +214,7 @@ fn system(state: AppState) -> AnyView {
             page::focus(&format!("#{id}"));
         }
     })
+    .child(prompts::prompts(state))
     .child(
         el("label")
             .child(el("span").class("sub").child(t(T::SystemPromptHelp)))
