@@ -19,7 +19,7 @@ use crate::view::prompt::{filled, gaps};
 const FIELD: &str = "system";
 
 /// The kept prompts, and what can be done with them.
-pub fn prompts(state: AppState) -> El {
+pub(super) fn prompts(state: AppState) -> El {
     let chosen = Signal::new(String::new());
     let names = move || {
         let all = state.settings.with(|s| s.prompts.clone());
