@@ -1,7 +1,7 @@
 //! Formulas in LaTeX as MathML, which browsers draw by themselves.
 //!
 //! ```text
-//! source ──pulldown-latex──► MathML text ──[read]──► [`Part`] tree ──[set] (in the browser)──► DOM nodes
+//! source ──pulldown-latex──► MathML text ──[read]──► [`MathNode`] tree ──[set] (in the browser)──► DOM nodes
 //! ```
 //!
 //! Only names and attributes from the lists here reach the page. A formula that cannot be read stays as its source.
@@ -84,7 +84,7 @@ const ATTRIBUTES: [&str; 21] = [
 
 /// A piece of a formula.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
+pub enum MathNode {
     /// Text.
     Text(String),
     /// An element.
@@ -99,7 +99,7 @@ pub enum Part {
 }
 
 /// Reads a formula. `None` if it is no LaTeX that can be set.
-pub fn formula(source: &str, is_block: bool) -> Option<Part> {
+pub fn formula(source: &str, is_block: bool) -> Option<MathNode> {
     if source.len() > LONGEST || defines(source) {
         return None;
     }
@@ -136,18 +136,18 @@ fn defines(source: &str) -> bool {
 struct Open {
     name: &'static str,
     attributes: Vec<(&'static str, String)>,
-    parts: Vec<Part>,
+    parts: Vec<MathNode>,
 }
 
 /// Reads MathML as it is written for a formula: elements, attributes in quotes, text with a few entities.
-fn read(text: &str) -> Option<Part> {
+fn read(text: &str) -> Option<MathNode> {
     let mut open: Vec<Open> = Vec::new();
     let mut rest = text;
     loop {
         let tag = tag_in(rest)?;
         if tag > 0 {
             let parts = &mut open.last_mut()?.parts;
-            parts.push(Part::Text(plain(&rest[..tag])));
+            parts.push(MathNode::Text(plain(&rest[..tag])));
         }
         let end = tag + rest[tag..].find('>')?;
         let inside = &rest[tag + 1..end];
@@ -171,7 +171,7 @@ fn read(text: &str) -> Option<Part> {
         }
         if is_end || is_empty {
             let done = open.pop()?;
-            let element = Part::Element {
+            let element = MathNode::Element {
                 name: done.name,
                 attributes: done.attributes,
                 parts: done.parts,
@@ -222,7 +222,7 @@ mod page {
     use wasm_bindgen::JsCast;
     use web_sys::{Document, Element, Node};
 
-    use super::{Part, formula};
+    use super::{MathNode, formula};
     use crate::markdown::dom::FORMULA;
 
     const MATHML: &str = "http://www.w3.org/1998/Math/MathML";
@@ -260,14 +260,16 @@ mod page {
         }
     }
 
-    fn node(document: &Document, part: &Part) -> Option<Node> {
-        let Part::Element {
+    fn node(document: &Document, part: &MathNode) -> Option<Node> {
+        let MathNode::Element {
             name,
             attributes,
             parts,
         } = part
         else {
-            let Part::Text(text) = part else { return None };
+            let MathNode::Text(text) = part else {
+                return None;
+            };
             return Some(document.create_text_node(text).into());
         };
         let element = document.create_element_ns(Some(MATHML), name).ok()?;
@@ -289,10 +291,10 @@ mod tests {
     use super::*;
 
     /// The formula as MathML without the attributes.
-    fn shown(part: &Part) -> String {
+    fn shown(part: &MathNode) -> String {
         match part {
-            Part::Text(text) => text.clone(),
-            Part::Element { name, parts, .. } => {
+            MathNode::Text(text) => text.clone(),
+            MathNode::Element { name, parts, .. } => {
                 let inside: String = parts.iter().map(shown).collect();
                 format!("<{name}>{inside}</{name}>")
             }

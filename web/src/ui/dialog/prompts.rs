@@ -30,6 +30,7 @@ pub(super) fn prompts(state: AppState) -> El {
         .child(el("summary").child(icon("chev")).child(t(T::Prompts)))
         .child(
             el("div")
+                .class("kept")
                 .live_on(names, move |names| {
                     if names.is_empty() {
                         return el("p").class("sub").child(t(T::PromptsNone)).view();
