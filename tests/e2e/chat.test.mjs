@@ -316,7 +316,9 @@ for (const engine of ENGINES) test(`a message is removed and comes back (${engin
 /** Formulas are set, wherever they stand; prices are none, what cannot be read stays as it is, and what is copied is what was said. The code for it comes with the first formula. */
 for (const engine of ENGINES) test(`formulas are set (${engine})`, SLOW, async () => {
   const reply = "The area is \\(A = \\pi r^2\\), and $a_1$ costs $5 and $10.\n\n$$\\sum_{i=1}^{n} i = \\frac{n(n+1)}{2}$$\n\n- \\[\\begin{aligned} a &= b \\\\ &= c \\end{aligned}\\]\n- `$x^2$` and \\(\\nosuchthing{x}\\)";
-  const world = await begin({ engine, script: { replies: ["No formula.", reply] } });
+  // as deep as a formula may be, and deeper: neither stops the page
+  const deep = `Deep: \\(${"\\sqrt".repeat(150)}x\\), deeper: \\(${"\\overset{a}".repeat(600)}x\\), and \\(y\\).`;
+  const world = await begin({ engine, script: { replies: ["No formula.", reply, deep] } });
   const { page } = world;
   await ready(page);
   const parts = () => page.evaluate(() => performance.getEntriesByType("resource").filter((entry) => /formulas/.test(entry.name)).length);
@@ -354,6 +356,8 @@ for (const engine of ENGINES) test(`formulas are set (${engine})`, SLOW, async (
   await say(page, "Again");
   await messages(page, 6);
   assert.equal(world.chats().at(-1).messages.at(-2).content, reply);
+  await until(page, () => document.querySelectorAll(".thread .formula math").length === 5);
+  assert.ok((await text(page, ".thread .msg:last-child")).includes("Deep: \\(\\sqrt\\sqrt"));
   await world.end();
 });
 

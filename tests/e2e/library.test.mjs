@@ -484,9 +484,9 @@ test("exports of other chat apps are imported", SLOW, async () => {
   await world.end();
 });
 
-/** S7: sessions of coding agents and chats of local programs are read by what is in them; what was not understood is said. */
+/** S7: sessions of coding agents and chats of local programs are read by what is in them, and have the policy of new sessions; what was not understood is said. */
 test("every format of other programs is imported", SLOW, async () => {
-  const world = await begin();
+  const world = await begin({ settings: { policy: "checkpoints", window: 4096 } });
   const { page } = world;
   await ready(page);
   const check = async (name, title, expected) => {
@@ -509,5 +509,10 @@ test("every format of other programs is imported", SLOW, async () => {
   await check("gemini-cli.json", "Counting lines", "Twelve.");
   await check("sillytavern.jsonl", "Captain", "To Svalbard.");
   await until(page, () => /Not understood and left out: no JSON \(1 times, first at 6\)/.test(document.body.textContent));
+  // what is imported has the policy and the window of new sessions
+  assert.equal(await page.$eval("#window", (list) => list.selectedOptions[0].textContent), "window 4,096");
+  await page.evaluate(() => (location.hash = "settings"));
+  await click(page, "[data-tab=compaction]");
+  await until(page, () => document.querySelector("input[name=policy]:checked")?.value === "checkpoints");
   await world.end();
 });

@@ -15,8 +15,13 @@ const LONGEST: usize = 8_192;
 const MOST: usize = 10_000;
 /// The deepest nesting of its elements.
 const DEEPEST: usize = 100;
-/// Commands that define others. A definition may call itself, so what it leads to has no end.
-const DEFINING: [&str; 9] = [
+/// The deepest nesting of a source: the reader of LaTeX calls itself for each level, and the stack of a page is small.
+const DEEPEST_SOURCE: usize = 40;
+/// The most commands of a source: each may be the argument of the one before, and takes a kilobyte of the stack then.
+const MOST_COMMANDS: usize = 150;
+/// Commands that define others, which may call themselves without an end; and one whose reader fails at letters beyond ASCII.
+const REFUSED: [&str; 10] = [
+    "char",
     "def",
     "edef",
     "gdef",
@@ -100,7 +105,7 @@ pub enum MathNode {
 
 /// Reads a formula. `None` if it is no LaTeX that can be set.
 pub fn formula(source: &str, is_block: bool) -> Option<MathNode> {
-    if source.len() > LONGEST || defines(source) {
+    if source.len() > LONGEST || is_refused(source) {
         return None;
     }
     let storage = Storage::new();
@@ -124,12 +129,37 @@ pub fn formula(source: &str, is_block: bool) -> Option<MathNode> {
     read(&text)
 }
 
-/// Returns `true` if the formula defines a command.
-fn defines(source: &str) -> bool {
-    source.split('\\').skip(1).any(|rest| {
-        let end = rest.find(|c: char| !c.is_ascii_alphabetic());
-        DEFINING.contains(&&rest[..end.unwrap_or(rest.len())])
-    })
+/// Returns `true` if the source nests deeply or has a command that is refused.
+fn is_refused(source: &str) -> bool {
+    // groups; pairs of \left and \right, and environments; each command may be an argument of the one before
+    let (mut groups, mut pairs, mut commands) = (0_usize, 0_usize, 0_usize);
+    let mut rest = source;
+    while let Some(c) = rest.chars().next() {
+        rest = &rest[c.len_utf8()..];
+        match c {
+            '\\' => {
+                let end = rest.find(|c: char| !c.is_ascii_alphabetic());
+                let end = end.unwrap_or(rest.len());
+                let command = &rest[..end];
+                let sign = rest.chars().next().map_or(0, char::len_utf8);
+                rest = &rest[end.max(sign)..];
+                commands += 1;
+                match command {
+                    "left" | "begin" => pairs += 1,
+                    "right" | "end" => pairs = pairs.saturating_sub(1),
+                    command if REFUSED.contains(&command) => return true,
+                    _ => {}
+                }
+            }
+            '{' => groups += 1,
+            '}' => groups = groups.saturating_sub(1),
+            _ => {}
+        }
+        if groups + pairs > DEEPEST_SOURCE || commands > MOST_COMMANDS {
+            return true;
+        }
+    }
+    false
 }
 
 /// An element whose end has not come yet.
@@ -346,6 +376,11 @@ mod tests {
         check(r"\newcommand{\a}{\a\a}\a");
         check(&"x".repeat(LONGEST + 1));
         check(&format!("{}x{}", "{".repeat(4_000), "}".repeat(4_000)));
+        check(&format!("{}x", r"\sqrt".repeat(1_600)));
+        check(&format!("{}x", r"\frac^".repeat(1_300)));
+        check(&format!("{}x", r"\left(".repeat(1_300)));
+        check(&format!("{}x", r"\begin{matrix}".repeat(500)));
+        check(r"\charé");
     }
 
     /// Nothing but the names and attributes of the lists comes out, whatever goes in.
