@@ -92,7 +92,9 @@ async fn ask(chat: &Value, window: u32) -> (u32, u32, u32, u32) {
             }
         }
     }
-    assert!(s.budget().used.tokens <= s.budget().limit);
+    // the quotes of the last question go with the next message, and the reply came beside them
+    let stays = s.budget().used.tokens - s.context().recalled_tokens();
+    assert!(stays <= s.budget().limit);
     let (mut asked, mut plain, mut with, mut tokens) = (0, 0, 0, 0);
     let all = chat["qa"].as_array().unwrap();
     let step = (all.len() / QUESTIONS).max(1);
