@@ -144,8 +144,7 @@ impl Budget {
         if self.window.is_none() || self.limit == 0 {
             return State::Unknown;
         }
-        // a reply grows into the room that is kept free for it
-        let used = self.used - self.growing();
+        let used = self.used - self.passing();
         if used > self.limit {
             return State::Over {
                 by: used - self.limit,
@@ -166,14 +165,17 @@ impl Budget {
     pub fn percent(&self) -> Option<u32> {
         self.window?;
         let percent = |limit: u32| (u64::from(self.used) * 100 / u64::from(limit)) as u32;
-        let most = if self.growing() > 0 { 100 } else { u32::MAX };
+        let fits = self.passing() > 0 && self.used - self.passing() <= self.limit;
+        let most = if fits { 100 } else { u32::MAX };
         (self.limit > 0).then(|| percent(self.limit).min(most))
     }
 
-    /// Tokens of the reply that comes in.
-    fn growing(&self) -> u32 {
-        let replies = self.segments.iter().filter(|s| s.kind == Kind::Reply);
-        replies.map(|s| s.tokens).sum::<u32>().min(self.used)
+    /// Tokens that push nothing out: of the reply that comes in, which grows into the room that is kept free for it, and of
+    /// quotes, which go with the next message.
+    fn passing(&self) -> u32 {
+        let is_passing = |s: &&Segment| matches!(s.kind, Kind::Reply | Kind::Recalled);
+        let all = self.segments.iter().filter(is_passing);
+        all.map(|s| s.tokens).sum::<u32>().min(self.used)
     }
 
     /// The bar with a draft and a growing reply on it, both estimates.
@@ -340,5 +342,22 @@ mod tests {
         let long = budget(6_083).with(0, 1_024);
         assert_eq!(long.state(Activity::Quiet), State::Near { left: 1 });
         assert_eq!(long.percent(), Some(100));
+    }
+
+    /// A reply came beside the quotes of its question, and the two are larger than the limit: the quotes go with the next
+    /// message, so nothing is over, and nothing is compacted for them.
+    #[test]
+    fn quotes_are_no_alarm() {
+        let quoted = |used: u32, tokens: u32| {
+            let mut bar = budget(used);
+            bar.segments[1].tokens -= tokens;
+            let kind = Kind::Recalled;
+            bar.segments.push(Segment { kind, tokens });
+            (bar.state(Activity::Quiet), bar.percent())
+        };
+        assert_eq!(quoted(7_027, 1_742), (State::Near { left: 799 }, Some(100)));
+        assert_eq!(quoted(6_200, 1_700), (State::Calm, Some(88)));
+        let over = State::Over { by: 296 };
+        assert_eq!(quoted(8_000, 700), (over, Some(114)));
     }
 }
