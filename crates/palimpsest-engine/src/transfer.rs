@@ -416,15 +416,12 @@ async fn merge(session: &Session, transfer: &Transfer, accept: Accept) -> Result
     let more: Vec<NewMessage> = path[same..]
         .iter()
         .map(|m| NewMessage {
-            role: m.role,
             origin: if accept == Accept::Everything {
                 m.origin
             } else {
                 Origin::Import
             },
-            parts: m.parts.clone(),
-            at: m.at,
-            ended: m.ended,
+            ..NewMessage::like(m)
         })
         .collect();
     if !more.is_empty() {

@@ -27,7 +27,7 @@ pub fn delete(model: &str) -> HttpRequest {
     }
 }
 
-/// How far a download is.
+/// The progress of a download.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Progress {
     /// Bytes on the server's disk.
@@ -46,9 +46,15 @@ pub struct PullDecoder {
 
 #[derive(Debug, Default)]
 struct Pulled {
-    /// Each file with its digest, the bytes that arrived, and its size.
-    files: Vec<(String, u64, u64)>,
+    files: Vec<File>,
     is_done: bool,
+}
+
+/// One file of a model.
+#[derive(Debug)]
+struct File {
+    digest: String,
+    progress: Progress,
 }
 
 impl PullDecoder {
@@ -110,23 +116,25 @@ impl Pulled {
         let total = value["total"].as_u64().unwrap_or(0);
         if let Some(digest) = value["digest"].as_str().filter(|_| total > 0) {
             let done = value["completed"].as_u64().unwrap_or(0).min(total);
-            if let Some(file) = self.files.iter_mut().find(|(d, ..)| d == digest) {
-                (file.1, file.2) = (done, total);
+            let progress = Progress { done, total };
+            if let Some(file) = self.files.iter_mut().find(|f| f.digest == digest) {
+                file.progress = progress;
             } else if self.files.len() < MOST_FILES {
-                self.files.push((digest.to_owned(), done, total));
+                self.files.push(File {
+                    digest: digest.to_owned(),
+                    progress,
+                });
             }
         }
         Ok(true)
     }
 
     fn progress(&self) -> Progress {
-        let sum = |part: fn(&(String, u64, u64)) -> u64| {
-            self.files.iter().map(part).fold(0, u64::saturating_add)
+        let sum = |all: Progress, file: &File| Progress {
+            done: all.done.saturating_add(file.progress.done),
+            total: all.total.saturating_add(file.progress.total),
         };
-        Progress {
-            done: sum(|file| file.1),
-            total: sum(|file| file.2),
-        }
+        self.files.iter().fold(Progress::default(), sum)
     }
 }
 

@@ -33,7 +33,7 @@ const REFUSED: [&str; 10] = [
     "providecommand",
 ];
 /// The elements of MathML that reach the page.
-const NAMES: [&str; 26] = [
+const NAMES: [&str; 27] = [
     "math",
     "menclose",
     "merror",
@@ -60,8 +60,8 @@ const NAMES: [&str; 26] = [
     "mtext",
     "mtr",
     "munder",
+    "munderover",
 ];
-const UNDER_OVER: &str = "munderover";
 /// Their attributes.
 const ATTRIBUTES: [&str; 21] = [
     "accent",
@@ -221,8 +221,7 @@ fn tag_in(text: &str) -> Option<usize> {
 }
 
 fn known(name: &str) -> Option<&'static str> {
-    let mut names = NAMES.iter().chain([&UNDER_OVER]).copied();
-    names.find(|known| *known == name)
+    NAMES.iter().copied().find(|known| *known == name)
 }
 
 /// The attributes of an element. Others than those of the list are left out, styles among them.
@@ -347,7 +346,7 @@ mod tests {
         check(r"\text{a < b & c}", "<math><mtext>a < b & c</mtext></math>");
     }
 
-    /// What models write often is set: sums, roots, matrices, cases, aligned lines, Greek letters.
+    /// Formulas that models often write are set: sums, roots, matrices, cases, aligned lines, Greek letters.
     #[test]
     fn common_formulas_are_set() {
         for source in [
@@ -366,7 +365,7 @@ mod tests {
         }
     }
 
-    /// What is no formula, what defines commands and what is too large or too deep stays as it was written.
+    /// A source that is no formula, defines commands, or is too large or too deep stays as it was written.
     #[test]
     fn the_rest_stays_source() {
         let check = |source: &str| assert_eq!(formula(source, false), None, "{source:.60}");

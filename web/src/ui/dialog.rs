@@ -486,9 +486,20 @@ fn area(label: T, id: &'static str, rows: &'static str, text: String) -> El {
 }
 
 /// A button of a dialog that closes it.
-fn then_close(state: AppState, text: T, solid: bool, mut then: impl FnMut() + 'static) -> El {
+/// The looks of a button: one of several, the one that is meant to be pressed, one that removes for good.
+const PLAIN: &str = "btn";
+const SOLID: &str = "btn solid";
+const DANGER: &str = "btn danger";
+
+/// A button that closes the dialog and does something.
+fn then_close(
+    state: AppState,
+    text: T,
+    class: &'static str,
+    mut then: impl FnMut() + 'static,
+) -> El {
     el("button")
-        .class(if solid { "btn solid" } else { "btn" })
+        .class(class)
         .attr("type", "button")
         .child(t(text))
         .click(move || {
@@ -507,7 +518,7 @@ fn edit(state: AppState, place: u32, text: String) -> AnyView {
     .child(
         el("p")
             .class("acts end")
-            .child(then_close(state, T::Cancel, false, || {}))
+            .child(then_close(state, T::Cancel, PLAIN, || {}))
             .child(
                 el("button")
                     .class("btn solid")
@@ -551,8 +562,8 @@ fn lift(state: AppState) -> AnyView {
         .child(
             el("p")
                 .class("acts end")
-                .child(then_close(state, T::Cancel, false, || {}))
-                .child(then_close(state, T::LiftLayer, true, move || {
+                .child(then_close(state, T::Cancel, PLAIN, || {}))
+                .child(then_close(state, T::LiftLayer, SOLID, move || {
                     act::lift(id, false);
                 })),
         );
@@ -667,8 +678,8 @@ fn preview(state: AppState) -> AnyView {
         .child(
             el("p")
                 .class("acts end")
-                .child(then_close(state, T::Cancel, false, || {}))
-                .child(then_close(state, T::CompactNow, true, move || {
+                .child(then_close(state, T::Cancel, PLAIN, || {}))
+                .child(then_close(state, T::CompactNow, SOLID, move || {
                     act::compact(focus.clone());
                 })),
         );
@@ -714,9 +725,9 @@ fn other_server(state: AppState, server: Server, address: String) -> AnyView {
         .child(
             el("p")
                 .class("acts end")
-                .child(then_close(state, T::OtherServerKeep, false, || {}))
+                .child(then_close(state, T::OtherServerKeep, PLAIN, || {}))
                 .child(
-                    then_close(state, T::OtherServerUse, true, move || {
+                    then_close(state, T::OtherServerUse, SOLID, move || {
                         act::use_server(server, address.clone());
                     })
                     .attr("id", "use-server"),
@@ -733,17 +744,12 @@ fn remove_model(state: AppState, name: String) -> AnyView {
         .child(
             el("p")
                 .class("acts end")
-                .child(then_close(state, T::Cancel, false, || {}))
+                .child(then_close(state, T::Cancel, PLAIN, || {}))
                 .child(
-                    el("button")
-                        .class("btn danger")
-                        .attr("type", "button")
-                        .attr("id", "remove-model")
-                        .child(t(T::Remove))
-                        .click(move || {
-                            state.dialog.set(None);
-                            act::remove_model(name.clone());
-                        }),
+                    then_close(state, T::Remove, DANGER, move || {
+                        act::remove_model(name.clone());
+                    })
+                    .attr("id", "remove-model"),
                 ),
         );
     frame(state, title, body)
@@ -756,19 +762,9 @@ fn erase(state: AppState) -> AnyView {
         .child(
             el("p")
                 .class("acts end")
-                .child(then_close(state, T::ExportAll, false, act::export_all))
-                .child(then_close(state, T::Cancel, false, || {}))
-                .child(
-                    el("button")
-                        .class("btn danger")
-                        .attr("type", "button")
-                        .attr("id", "erase-now")
-                        .child(t(T::EraseNow))
-                        .click(move || {
-                            state.dialog.set(None);
-                            act::erase();
-                        }),
-                ),
+                .child(then_close(state, T::ExportAll, PLAIN, act::export_all))
+                .child(then_close(state, T::Cancel, PLAIN, || {}))
+                .child(then_close(state, T::EraseNow, DANGER, act::erase).attr("id", "erase-now")),
         );
     frame(state, t(T::Erase).to_owned(), body)
 }

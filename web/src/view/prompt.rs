@@ -6,8 +6,16 @@ pub const KNOWN: [&str; 3] = ["date", "model", "language"];
 /// The longest name of a gap, in bytes. Anything longer between braces is text.
 const LONGEST: usize = 60;
 
-/// Calls `each` with the pieces of a prompt: text as it is, and the name of each gap.
-fn pieces<'a>(text: &'a str, mut each: impl FnMut(Result<&'a str, &'a str>)) {
+/// A piece of a prompt.
+enum Piece<'a> {
+    /// Text as it is.
+    Text(&'a str),
+    /// The name of a gap.
+    Gap(&'a str),
+}
+
+/// Calls `each` with the pieces of a prompt, in their order.
+fn pieces<'a>(text: &'a str, mut each: impl FnMut(Piece<'a>)) {
     let mut rest = text;
     while let Some(open) = rest.find("{{") {
         let inside = &rest[open + 2..];
@@ -15,22 +23,22 @@ fn pieces<'a>(text: &'a str, mut each: impl FnMut(Result<&'a str, &'a str>)) {
         let is_part = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-');
         let name = name.filter(|n| !n.is_empty() && n.len() <= LONGEST && n.chars().all(is_part));
         let Some(name) = name else {
-            each(Ok(&rest[..open + 2]));
+            each(Piece::Text(&rest[..open + 2]));
             rest = inside;
             continue;
         };
-        each(Ok(&rest[..open]));
-        each(Err(name));
+        each(Piece::Text(&rest[..open]));
+        each(Piece::Gap(name));
         rest = inside.split_once("}}").map_or("", |(_, rest)| rest);
     }
-    each(Ok(rest));
+    each(Piece::Text(rest));
 }
 
 /// The names of the gaps that a person fills, each once, in their order.
 pub fn gaps(text: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     pieces(text, |piece| {
-        if let Err(name) = piece
+        if let Piece::Gap(name) = piece
             && !KNOWN.contains(&name)
             && !names.iter().any(|known| known == name)
         {
@@ -44,8 +52,8 @@ pub fn gaps(text: &str) -> Vec<String> {
 pub fn filled(text: &str, of: impl Fn(&str) -> Option<String>) -> String {
     let mut out = String::new();
     pieces(text, |piece| match piece {
-        Ok(text) => out.push_str(text),
-        Err(name) => {
+        Piece::Text(text) => out.push_str(text),
+        Piece::Gap(name) => {
             let value = of(name).filter(|value| !value.is_empty());
             out.push_str(&value.unwrap_or_else(|| format!("{{{{{name}}}}}")));
         }

@@ -36,6 +36,17 @@ pub struct NewMessage {
 }
 
 impl NewMessage {
+    /// A message that says the same as a stored one.
+    pub(crate) fn like(message: &Message) -> Self {
+        Self {
+            role: message.role,
+            origin: message.origin,
+            parts: message.parts.clone(),
+            at: message.at,
+            ended: message.ended,
+        }
+    }
+
     /// A message of the user.
     pub fn user(text: impl Into<String>) -> Self {
         Self {

@@ -47,8 +47,8 @@ impl Session {
     }
 
     /// Shows the conversation without the messages from `from` to `to`, both included, and without the results of their calls.
-    /// What follows them is stored again on a branch of its own; the branch with them stays, and [`Self::switch_to`] shows it
-    /// again.
+    /// The messages after them are stored again on a branch of its own. The branch with them stays, and [`Self::switch_to`]
+    /// shows it again.
     ///
     /// # Errors
     ///
@@ -132,18 +132,9 @@ fn without(state: &State, from: Seq, to: Seq) -> Result<Vec<NewMessage>, CoreErr
         return Err(CoreError::BadInput(why.to_owned()));
     }
     let kept = (0..entries.len()).filter(|at| !gone.contains(at));
-    Ok(kept.map(|at| again(&entries[at].message)).collect())
-}
-
-/// A stored message as a new one.
-fn again(message: &Message) -> NewMessage {
-    NewMessage {
-        role: message.role,
-        origin: message.origin,
-        parts: message.parts.clone(),
-        at: message.at,
-        ended: message.ended,
-    }
+    Ok(kept
+        .map(|at| NewMessage::like(&entries[at].message))
+        .collect())
 }
 
 /// Follows the list through the stored messages: along the shown path as far as it goes, then along other branches.

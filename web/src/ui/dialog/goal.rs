@@ -3,7 +3,7 @@
 use leptos::prelude::AnyView;
 use palimpsest_core::goal::{ArtifactAction, GoalStatus, Priority};
 
-use super::{area, buttons, form, frame, then_close};
+use super::{PLAIN, area, buttons, form, frame, then_close};
 use crate::act;
 use crate::el::{El, el, live_on, nothing};
 use crate::page;
@@ -87,7 +87,7 @@ pub(super) fn goal(state: AppState) -> AnyView {
             .child(new_line())
     });
     let remove = there.then(|| {
-        then_close(state, T::GoalRemove, false, || {
+        then_close(state, T::GoalRemove, PLAIN, || {
             act::set_goal(String::new(), None);
         })
     });

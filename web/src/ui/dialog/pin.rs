@@ -2,7 +2,7 @@
 
 use leptos::prelude::AnyView;
 
-use super::{area, buttons, buttons_for, form, frame, then_close};
+use super::{PLAIN, area, buttons, buttons_for, form, frame, then_close};
 use crate::act;
 use crate::el::{El, el};
 use crate::page;
@@ -65,7 +65,7 @@ pub(super) fn sentences_of(state: AppState, place: u32, text: String) -> AnyView
             }),
     )
     .child(
-        buttons_for(state, T::Pin).child(then_close(state, T::PinAll, false, move || {
+        buttons_for(state, T::Pin).child(then_close(state, T::PinAll, PLAIN, move || {
             act::pin(vec![text.clone()], false);
         })),
     );

@@ -2,7 +2,7 @@
 
 use leptos::prelude::AnyView;
 
-use super::{frame, then_close};
+use super::{PLAIN, frame, then_close};
 use crate::act;
 use crate::el::{El, el};
 use crate::export::Format;
@@ -24,7 +24,7 @@ const FORMS: [(Format, T, T); 7] = [
 pub(super) fn save(state: AppState) -> AnyView {
     let form = |(format, name, used): (Format, T, T)| -> El {
         el("div")
-            .child(el("dt").child(then_close(state, name, false, move || {
+            .child(el("dt").child(then_close(state, name, PLAIN, move || {
                 act::export_session(format);
             })))
             .child(el("dd").class("sub").child(t(used)))

@@ -278,3 +278,23 @@ async fn go_on(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use palimpsest_core::model::ModelProfile;
+
+    /// B1: the package's TypeScript knows the named sizes of the core, since a window is checked before the part is loaded.
+    #[test]
+    fn named_windows_are_those_of_the_core() {
+        let script = include_str!("../../../npm/src/session-options.ts");
+        let types = include_str!("../../../npm/src/session.ts");
+        let sizes = ModelProfile::new("", None, None).sizes;
+        let thousands = sizes.iter().map(|s| (s.nominal / 1_000).to_string());
+        let thousands: Vec<String> = thousands.collect();
+        assert!(script.contains(&format!("const NAMED = [{}];", thousands.join(", "))));
+        let used = sizes[0].ollama_context_size * 1_000 / sizes[0].nominal;
+        assert!(script.contains(&format!("const USED = {used};")));
+        let names: Vec<String> = sizes.iter().map(|s| format!("\"{}\"", s.name)).collect();
+        assert!(types.contains(&format!("WindowName = {};", names.join(" | "))));
+    }
+}
