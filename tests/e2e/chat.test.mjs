@@ -52,9 +52,9 @@ test("text files go with a message, other files do not", SLOW, async () => {
   await ready(page);
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "palimpsest-attach-"));
   const file = (name, content) => (fs.writeFileSync(path.join(folder, name), content), path.join(folder, name));
-  await (await page.$("#attach")).uploadFile(file("picture.png", Buffer.from([0x89, 0x50, 0, 0xff, 0xfe])));
+  await (await page.$("#attach")).uploadFile(file("notes.bin", Buffer.from([0x89, 0x50, 0, 0xff, 0xfe])));
   await page.waitForSelector(".toast.bad");
-  assert.match(await text(page, ".toast.bad"), /picture\.png.*not a text file/);
+  assert.match(await text(page, ".toast.bad"), /notes\.bin.*neither text nor an image/);
   await (await page.$("#attach")).uploadFile(file("notes.txt", "alpha\nKEEP-9182\nomega\n"));
   await page.waitForSelector(".attached li");
   assert.match(await text(page, ".attached li"), /notes\.txt3 lines/);
@@ -63,6 +63,13 @@ test("text files go with a message, other files do not", SLOW, async () => {
   assert.equal(await page.$(".attached"), null);
   assert.match(JSON.stringify(world.chats().at(-1).messages), /KEEP-9182/);
   assert.match(await text(page, ".msg.you .tool summary"), /notes\.txt/);
+
+  // what no window holds is refused, and nothing of it is lost
+  await (await page.$("#attach")).uploadFile(file("long.txt", "every word of it counts\n".repeat(9_000)));
+  await page.waitForSelector(".attached li");
+  await say(page, "And in this one?");
+  await until(page, () => document.querySelector("#msg").value === "And in this one?" && document.querySelector(".attached")?.textContent.includes("long.txt"));
+  assert.equal(world.chats().length, 1);
   await world.end();
 });
 

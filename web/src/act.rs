@@ -18,6 +18,7 @@ use crate::view::card::Card;
 use crate::view::thread::Stats;
 
 mod address;
+mod attachments;
 mod begin;
 mod branch;
 mod compaction;
@@ -47,6 +48,7 @@ mod title;
 mod trash;
 
 pub use address::{link, turn};
+pub use attachments::{address_of, detach, name_of, picture};
 pub use begin::{end, expect_talk, start};
 pub use branch::{last_said, words};
 pub use compaction::cancel_compaction;
@@ -76,7 +78,7 @@ pub(crate) use parts::{
 pub use records::look_back;
 pub use sessions::{new_session, open, show_message};
 pub use settings::{change, load_settings, settings_elsewhere, switch_theme};
-pub use talk::{detach, drafted, send, stop, unqueue};
+pub use talk::{drafted, send, stop, unqueue};
 
 use address::{arrive, follow, present, settle};
 use begin::note_of;

@@ -255,7 +255,7 @@ pub fn thread(
             message.offloaded.extend(offloaded(item));
             // what its calls and its results are sent as is told at its head, of which it has one
             message.form = message.form.or(form(item));
-            answer(&mut message.blocks, &item.message.parts);
+            answer(&mut message.blocks, &item.message.parts, seq);
             continue;
         }
         close(&mut open, &mut entries, seq);
@@ -265,8 +265,8 @@ pub fn thread(
             Role::System | Role::Tool => Who::Other,
         };
         let mut blocks = Vec::new();
-        for part in &item.message.parts {
-            block(&mut blocks, part);
+        for (n, part) in item.message.parts.iter().enumerate() {
+            block(&mut blocks, part, (seq, n));
         }
         let imported = item.message.origin == palimpsest_core::message::Origin::Import;
         let name = if who == Who::Model && !imported {
@@ -308,7 +308,8 @@ fn offloaded(item: &HistoryItem) -> Option<u32> {
     (item.reduced == Some(ReducedKind::Offloaded)).then(|| place(item.message.seq))
 }
 
-fn block(blocks: &mut Vec<Block>, part: &Part) {
+/// Adds what a page shows of the part at that place: the number of its message, and its place in it.
+fn block(blocks: &mut Vec<Block>, part: &Part, at: (u32, usize)) {
     blocks.push(match part {
         Part::Text { text } => Block::Text(text.clone()),
         Part::Thinking { text } => Block::Thinking(text.clone()),
@@ -320,25 +321,24 @@ fn block(blocks: &mut Vec<Block>, part: &Part) {
             result: None,
             error: false,
         },
-        Part::ToolResult { .. } => return answer(blocks, std::slice::from_ref(part)),
+        Part::ToolResult { .. } => return answer(blocks, std::slice::from_ref(part), at.0),
         Part::Image {
             name, media_type, ..
-        } => Block::Attachment {
+        } => Block::Image {
             name: name.clone(),
             media: media_type.clone(),
-            text: String::new(),
+            at,
         },
         Part::File { name, text } => Block::Attachment {
             name: name.clone(),
-            media: String::new(),
             text: text.clone(),
         },
     });
 }
 
 /// Puts results beside the calls they answer, in order; one without a call stands on its own.
-fn answer(blocks: &mut Vec<Block>, parts: &[Part]) {
-    for part in parts {
+fn answer(blocks: &mut Vec<Block>, parts: &[Part], seq: u32) {
+    for (n, part) in parts.iter().enumerate() {
         let Part::ToolResult {
             name,
             text,
@@ -346,7 +346,7 @@ fn answer(blocks: &mut Vec<Block>, parts: &[Part]) {
             ..
         } = part
         else {
-            block(blocks, part);
+            block(blocks, part, (seq, n));
             continue;
         };
         let waiting = blocks.iter_mut().find_map(|b| match b {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use palimpsest_core::analytics::Analytics;
 use palimpsest_core::budget::MarkReport;
-use palimpsest_core::message::Seq;
+use palimpsest_core::message::{Part, Seq};
 use palimpsest_core::replay::ReplayReport;
 use palimpsest_core::sorted::SortedMap;
 use palimpsest_engine::session::LogEntry;
@@ -85,7 +85,7 @@ pub struct AppState {
     /// A message that is not sent yet.
     pub waiting: Signal<Option<Waiting>>,
     /// Text files that go with the next message: name and text.
-    pub attached: Signal<Vec<(String, String)>>,
+    pub attached: Signal<Vec<Part>>,
     /// The beginning of a command in the message field; empty while none is typed.
     pub command: Signal<String>,
     /// The message that the thread is to show; 0 for none.

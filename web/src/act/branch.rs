@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use palimpsest_engine::Session;
 
+use super::attachments::attached_to;
 use super::model::take_model;
 use super::sessions::{forget_failure, offer_reply};
 use super::talk::{Turn, talk};
@@ -61,10 +62,14 @@ pub(super) fn resend(place: u32, text: String) {
         if !super::can_send(&back) {
             return;
         }
+        // what was attached goes with the new words
+        let said = session.history(Some(place), 1).pop();
+        let attached = said.map_or_else(Vec::new, |said| attached_to(&said.message.parts));
         match session.rewind_before(place.saturating_sub(1)).await {
             Ok(()) => {
                 show_all(&back).await;
-                let new = palimpsest_engine::session::NewMessage::user(text);
+                let mut new = palimpsest_engine::session::NewMessage::user(text);
+                new.parts.extend(attached);
                 talk(&back, &session, Turn::Says(new)).await;
             }
             Err(error) => failed(&back, &error),

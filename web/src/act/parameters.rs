@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use palimpsest_core::message::Part;
 use palimpsest_core::request::{ChatRequest, Effort, Purpose};
 use palimpsest_engine::ports::{DeltaStream, LanguageModel, Signal};
 use palimpsest_engine::session::{SendOptions, Summariser};
@@ -46,6 +47,17 @@ pub(super) fn tune(state: AppState, request: &mut ChatRequest) {
     // Ollama refuses tools for a model that cannot use them
     if !request.tools.is_empty() && can("completion") && !can("tools") {
         request.tools.clear();
+    }
+    // and shows some models a mark in the text where they see no images
+    if state.models.with_untracked(|all| {
+        let there = all.iter().find(|m| m.name == request.model);
+        there.is_some_and(ModelEntry::is_blind)
+    }) {
+        for part in request.messages.iter_mut().flat_map(|m| &mut m.parts) {
+            if let Part::Image { name, .. } = part {
+                *part = Part::text(format!("[image: {name}]"));
+            }
+        }
     }
     let (own, usual) = state.settings.with_untracked(|s| {
         let own = s.models.get(&request.model).cloned();

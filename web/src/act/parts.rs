@@ -17,9 +17,9 @@ use wasm_bindgen::JsValue;
 use web_sys::{Element, File};
 
 use super::{
-    Back, begin, branch, compaction, figures, hosted, import as files, layers, library, model,
-    page, profiles, pull, records, removal, sample, server, sessions, storage, talk as saying,
-    trash,
+    Back, attachments, begin, branch, compaction, figures, hosted, import as files, layers,
+    library, model, page, profiles, pull, records, removal, sample, server, sessions, storage,
+    talk as saying, trash,
 };
 use crate::export::Format;
 use crate::later::{Door, part};
@@ -179,8 +179,8 @@ part! {
         fn keep_arrived(back: Rc<Back>, session: Session) = saying::keep_arrived_now;
         /// Copies a text.
         fn copy(text: String) = page::copy;
-        /// Takes text files along with the next message.
-        fn attach(file: File) = saying::attach;
+        /// Takes text files and images along with the next message.
+        fn attach(files: Vec<File>) = attachments::attach;
         /// Asks for the reply again after a failure.
         fn retry() = saying::retry;
         fn keep_part() = saying::keep_part;

@@ -3,28 +3,25 @@
 use std::rc::Rc;
 
 use leptos::task::spawn_local;
-use palimpsest_core::message::{Ended, Part};
+use palimpsest_core::message::{Ended, IMAGE_TOKENS, Part};
 use palimpsest_core::request::ModelError;
 use palimpsest_engine::Session;
 use palimpsest_engine::error::EngineError;
 use palimpsest_engine::ports::Signal;
 use palimpsest_engine::session::{NewMessage, SendEvent};
-use web_sys::File;
 
+use super::attachments::{attached_to, is_blind, with_attached};
 use super::compaction::tend;
 use super::sessions::{arrived, forget_failure, offer_reply, together};
 use super::{
-    Back, Incoming, back, contents, equip, failed, give_model, keep_draft, list, note, open_now,
-    parameters, say, show_all, survey, take_in, title, tokens_of, with_engine,
+    Back, Incoming, back, equip, failed, give_model, keep_draft, list, note, open_now, parameters,
+    say, show_all, survey, take_in, title, tokens_of, with_engine,
 };
 use crate::state::{AppState, Notice, Reply, Until, Waiting};
-use crate::text::{T, bytes, fill, number, t};
+use crate::text::{T, fill, number, t};
 use crate::view::model::Connection;
 use crate::view::thread::Stats;
 use crate::{bind, page};
-
-/// The largest text file that goes with a message, in bytes.
-const LARGEST_FILE: u32 = 4_000_000;
 
 /// Seconds that a message waits for a model's summary where the session does not say.
 const USUAL_WAIT: u32 = 10;
@@ -48,11 +45,15 @@ pub fn send(text: String) -> bool {
         }
         return waits;
     }
-    if !can_send(&back) {
+    let has_image = |part: &Part| matches!(part, Part::Image { .. });
+    let has_image = state
+        .attached
+        .with_untracked(|all| all.iter().any(has_image));
+    if !can_send(&back) || has_image && is_blind(&back) {
         return false;
     }
     keep_draft(session.id(), "");
-    let message = with_files(state, text);
+    let message = with_attached(state, text);
     say(back, session, Some(message));
     true
 }
@@ -121,16 +122,6 @@ pub(super) fn can_send(back: &Back) -> bool {
     false
 }
 
-/// The words with the files that were attached, each a part of its own.
-fn with_files(state: AppState, text: String) -> NewMessage {
-    let mut message = NewMessage::user(text);
-    for (name, text) in state.attached.get_untracked() {
-        message.parts.push(Part::File { name, text });
-    }
-    state.attached.set(Vec::new());
-    message
-}
-
 /// Takes the waiting message back into the field.
 pub fn unqueue() {
     if let Some(state) = AppState::remembered()
@@ -148,7 +139,7 @@ pub(super) fn send_waiting(back: &Rc<Back>, session: &Session) {
         return;
     }
     if let Some(text) = no_longer(back.state, Until::Free) {
-        let message = with_files(back.state, text);
+        let message = with_attached(back.state, text);
         say(Rc::clone(back), session.clone(), Some(message));
     }
 }
@@ -157,38 +148,6 @@ pub(super) fn send_waiting(back: &Rc<Back>, session: &Session) {
 pub(super) fn say_now(back: Rc<Back>, session: Session, message: Option<NewMessage>) {
     let turn = message.map_or(Turn::Waits, Turn::Says);
     spawn_local(async move { talk(&back, &session, turn).await });
-}
-
-/// Takes text files along with the next message.
-pub(super) fn attach(file: File) {
-    with_engine(|back| async move {
-        let name = file.name();
-        let size = file.size();
-        if size > f64::from(LARGEST_FILE) {
-            let text = fill(
-                T::AttachTooLarge,
-                &[&name, &bytes(size), &bytes(f64::from(LARGEST_FILE))],
-            );
-            return note(text, true);
-        }
-        let text = contents(&file).await.ok();
-        let text = text.and_then(|bytes| String::from_utf8(bytes).ok());
-        let Some(text) = text.filter(|text| !text.contains('\u{0}')) else {
-            return note(fill(T::AttachNoText, &[&name]), true);
-        };
-        back.state.say(fill(T::Attached, &[&name]));
-        back.state.attached.update(|all| {
-            all.retain(|(n, _)| *n != name);
-            all.push((name, text));
-        });
-    });
-}
-
-/// Leaves an attached file out again.
-pub fn detach(name: &str) {
-    if let Some(state) = AppState::remembered() {
-        state.attached.update(|all| all.retain(|(n, _)| n != name));
-    }
 }
 
 /// Asks for the reply again after a failure.
@@ -351,12 +310,14 @@ pub(super) async fn talk(back: &Rc<Back>, session: &Session, turn: Turn) {
                     note(why, false);
                 }
                 EngineError::Core(_) => {
-                    // Refused before it was stored: the words go back into the field.
+                    // Refused before it was stored: the words go back into the field, with what was attached.
                     note(why, true);
-                    if let Some(text) = keep.map(|m| said_in(&m)) {
+                    if let Some(message) = keep {
+                        let text = said_in(&message);
                         keep_draft(session.id(), &text);
                         if shown {
                             state.draft.set(text);
+                            state.attached.set(attached_to(&message.parts));
                         }
                     }
                 }
@@ -432,9 +393,16 @@ fn said_in(message: &NewMessage) -> String {
 /// The draft has rested: it is counted and kept.
 pub fn drafted(text: String) {
     let Some(back) = back() else { return };
-    back.state
-        .draft_tokens
-        .set(tokens_of(back.session().as_ref(), &text));
+    let session = back.session();
+    let of = |text: &str| tokens_of(session.as_ref(), text);
+    let attached = back.state.attached.with_untracked(|all| {
+        let tokens = all.iter().map(|part| match part {
+            Part::Image { .. } => IMAGE_TOKENS,
+            part => of(part.words()),
+        });
+        tokens.sum::<u32>()
+    });
+    back.state.draft_tokens.set(of(&text) + attached);
     // what is typed while another session is being opened is that one's
     if let Some(session) = back.session().filter(|_| !back.opening.is_on()) {
         keep_draft(session.id(), &text);

@@ -11,6 +11,7 @@ use crate::page;
 use crate::signal::{derived, effect};
 use crate::state::{AppState, Dialog};
 use crate::text::{T, language, t};
+use crate::ui::composer::all_of;
 use crate::ui::{chat, side, toast};
 use crate::view::address::Screen;
 use crate::view::model::Connection;
@@ -141,20 +142,25 @@ pub fn listen(state: AppState) {
     on_drop.forget();
 }
 
-/// Takes the first of the files that were dropped.
+/// Takes the files that were dropped.
 pub fn dropped(event: &DragEvent) {
-    let files = event.data_transfer().and_then(|data| data.files());
-    if let Some(file) = files.and_then(|files| files.get(0)) {
-        event.prevent_default();
-        // A list of messages is a conversation; any other text goes with the next message.
-        if std::path::Path::new(&file.name())
+    let files = all_of(event.data_transfer().and_then(|data| data.files()));
+    if files.is_empty() {
+        return;
+    }
+    event.prevent_default();
+    // A list of messages is a conversation; any other text or an image goes with the next message.
+    let (conversations, others) = files.into_iter().partition(|file| {
+        std::path::Path::new(&file.name())
             .extension()
             .is_some_and(|ending| ending.eq_ignore_ascii_case("json"))
-        {
-            act::import(file, true);
-        } else {
-            act::attach(file);
-        }
+    });
+    let conversations: Vec<web_sys::File> = conversations;
+    for file in conversations {
+        act::import(file, true);
+    }
+    if !others.is_empty() {
+        act::attach(others);
     }
 }
 

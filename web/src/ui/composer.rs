@@ -3,8 +3,9 @@
 use std::rc::Rc;
 
 use leptos::prelude::AnyView;
+use palimpsest_core::message::Part;
 use wasm_bindgen::JsCast;
-use web_sys::{HtmlInputElement, KeyboardEvent};
+use web_sys::{ClipboardEvent, Event, File, FileList, HtmlInputElement, KeyboardEvent};
 
 use crate::act;
 use crate::command::{self, Command, Input};
@@ -59,6 +60,7 @@ pub fn composer() -> El {
                 }
             });
         })
+        .on("paste", |event| pasted(&event))
         .on("keydown", move |event| {
             let Ok(key) = event.clone().dyn_into::<KeyboardEvent>() else {
                 return;
@@ -160,28 +162,37 @@ fn waiting(state: AppState) -> AnyView {
 /// The files that go with the message.
 fn attached(state: AppState) -> AnyView {
     let files = move || {
-        let lines = |text: &str| text.lines().count() as u32;
+        let lines = |part: &Part| part.words().lines().count() as u32;
         state.attached.with(|all| {
             all.iter()
-                .map(|(n, t)| (n.clone(), lines(t)))
+                .map(|part| (act::name_of(part).to_owned(), lines(part)))
                 .collect::<Vec<_>>()
         })
     };
-    let line = |(name, lines): (String, u32)| {
+    let line = move |(name, lines): (String, u32)| {
         let label = format!("{}: {name}", t(T::Remove));
-        el("li")
-            .child(icon("page"))
-            .child(el("span").child(name.clone()))
-            .child(el("i").child(fill(T::Lines, &[&number(lines)])))
-            .child(
-                el("button")
-                    .class("quiet")
-                    .attr("type", "button")
-                    .attr("aria-label", label)
-                    .child(icon("cross"))
-                    .click(move || act::detach(&name)),
-            )
-            .view()
+        let address = state.attached.with_untracked(|all| {
+            let part = all.iter().find(|part| act::name_of(part) == name);
+            part.and_then(act::address_of)
+        });
+        let item = match address {
+            Some(address) => el("li").child(el("img").attr("src", address).attr("alt", "")),
+            None => el("li").child(icon("page")),
+        };
+        let item = item.child(el("span").child(name.clone()));
+        let item = match lines {
+            0 => item,
+            lines => item.child(el("i").child(fill(T::Lines, &[&number(lines)]))),
+        };
+        item.child(
+            el("button")
+                .class("quiet")
+                .attr("type", "button")
+                .attr("aria-label", label)
+                .child(icon("cross"))
+                .click(move || act::detach(&name)),
+        )
+        .view()
     };
     live_if(
         move || !state.attached.with(Vec::is_empty),
@@ -195,7 +206,29 @@ fn attached(state: AppState) -> AnyView {
     )
 }
 
-/// The button that takes text files along.
+/// The files of a list.
+pub fn all_of(files: Option<FileList>) -> Vec<File> {
+    let files = files.iter();
+    files
+        .flat_map(|files| (0..files.length()).filter_map(|n| files.get(n)))
+        .collect()
+}
+
+/// Takes what was pasted along with the message, if it is files and no text.
+fn pasted(event: &Event) {
+    let data = event.dyn_ref::<ClipboardEvent>();
+    let Some(data) = data.and_then(ClipboardEvent::clipboard_data) else {
+        return;
+    };
+    let has_text = data.types().includes(&"text/plain".into(), 0);
+    let files = all_of(data.files());
+    if !files.is_empty() && !has_text {
+        event.prevent_default();
+        act::attach(files);
+    }
+}
+
+/// The button that takes files and images along.
 fn attach() -> El {
     el("label")
         .class("quiet file")
@@ -212,12 +245,7 @@ fn attach() -> El {
                         .target()
                         .and_then(|x| x.dyn_into::<HtmlInputElement>().ok());
                     if let Some(input) = input {
-                        let files = input.files();
-                        for i in 0..files.as_ref().map_or(0, web_sys::FileList::length) {
-                            if let Some(file) = files.as_ref().and_then(|f| f.get(i)) {
-                                act::attach(file);
-                            }
-                        }
+                        act::attach(all_of(input.files()));
                         input.set_value("");
                     }
                 }),

@@ -453,7 +453,7 @@ fn words(block: &Block) -> El {
             "{name} {arguments}\n{}",
             result.as_deref().unwrap_or_default()
         ),
-        Block::Attachment { name, .. } => name.clone(),
+        Block::Attachment { name, .. } | Block::Image { name, .. } => name.clone(),
     };
     let cut: String = text.chars().take(LETTERS).collect();
     let cut = if cut.len() < text.len() {

@@ -284,13 +284,8 @@ fn block(block: &Block) -> AnyView {
             result,
             error,
         } => tool(name, arguments, result.as_deref(), *error).into_child(),
-        Block::Attachment { name, media, text } if text.is_empty() => el("p")
-            .class("plain")
-            .child(icon("page"))
-            .child(format!(" {name} "))
-            .child(el("span").class("sub").child(media.clone()))
-            .into_child(),
-        Block::Attachment { name, text, .. } => el("details")
+        Block::Image { name, media, at } => image(name, media, *at).into_child(),
+        Block::Attachment { name, text } => el("details")
             .class("tool")
             .child(
                 el("summary")
@@ -304,6 +299,25 @@ fn block(block: &Block) -> AnyView {
                     .child(el("code").child(text.clone())),
             )
             .into_child(),
+    }
+}
+
+/// An image, small until somebody wants it large; by name if its bytes are elsewhere.
+fn image(name: &str, media: &str, (place, part): (u32, usize)) -> El {
+    match act::picture(place, part) {
+        Some(address) => el("details").class("image").child(
+            el("summary").child(
+                el("img")
+                    .attr("src", address)
+                    .attr("alt", name.to_owned())
+                    .attr("title", name.to_owned()),
+            ),
+        ),
+        None => el("p")
+            .class("plain")
+            .child(icon("page"))
+            .child(format!(" {name} "))
+            .child(el("span").class("sub").child(media.to_owned())),
     }
 }
 
@@ -395,7 +409,7 @@ fn plain(message: &Message) -> String {
                 result: Some(text), ..
             } => text.as_str(),
             Block::Tool { arguments, .. } => arguments.as_str(),
-            Block::Attachment { name, .. } => name.as_str(),
+            Block::Attachment { name, .. } | Block::Image { name, .. } => name.as_str(),
             Block::Thinking(_) => continue,
         };
         if !out.is_empty() {

@@ -27,6 +27,11 @@ impl ModelEntry {
         self.capabilities.iter().any(|c| c == what)
     }
 
+    /// Returns `true` if the server lists its abilities, and seeing images is none of them.
+    pub fn is_blind(&self) -> bool {
+        self.can("completion") && !self.can("vision") && !self.can("multimodal")
+    }
+
     /// Returns `true` if it can think, or if the server does not list abilities.
     pub fn may_think(&self) -> bool {
         self.untold || self.can("thinking")

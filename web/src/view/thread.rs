@@ -89,13 +89,20 @@ pub enum Block {
         /// The result is an error.
         error: bool,
     },
-    /// A picture or a file, by name.
-    Attachment {
+    /// An image.
+    Image {
         /// Its name.
         name: String,
         /// Its media type.
         media: String,
-        /// The text of a file.
+        /// The number of its message, and its place among the parts.
+        at: (u32, usize),
+    },
+    /// A file, by name.
+    Attachment {
+        /// Its name.
+        name: String,
+        /// Its text.
         text: String,
     },
 }
