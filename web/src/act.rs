@@ -12,6 +12,7 @@ use palimpsest_engine::error::EngineError;
 use palimpsest_engine::ports::{Abort, StoreError, World};
 use palimpsest_engine::{Engine, Session};
 
+use crate::host::Switch;
 use crate::state::{AppState, Notice};
 use crate::text::{T, t};
 use crate::view::card::Card;
@@ -44,6 +45,7 @@ mod settings;
 mod show;
 mod storage;
 mod talk;
+mod temporary;
 mod title;
 mod trash;
 
@@ -57,23 +59,23 @@ pub use library::found_line;
 pub use model::{for_model, mode, sampling};
 pub use page::{drop_toast, go, look, note};
 pub(crate) use parts::{
-    add_goal_line, add_model, add_place, anchor, ask_lift, asked, attach, bring, bring_back,
-    bring_results_back, card, check_again, check_integrity, choose_model, choose_policy,
-    choose_reserve, choose_server, choose_window, compact, compact_at, compare, confirm_demand,
-    connect, context_screen, continue_reply, copy, copy_window, count_with, cover, decide_proposal,
-    delete, delete_snapshot, desk, dialog, drop_models, drop_place, duplicate, edit_layer,
-    edit_place, erase, export_all, export_session, export_settings, flip, forget_quote, german,
-    guest, host_transport, hosted_store, import, incoming, keep_key, keep_part, learn_german,
-    library_screen, lift, load_log, log_screen, look_through_trash, losses, mark_end,
-    measure_sessions, measure_storage, memory_store, notes_inside, obey, offline, open_at,
-    open_damaged, open_sample, persist, pin, pin_session, policy_for_model, preview, preview_new,
-    pull_model, purge, read_layer, reader, regenerate, regenerate_with, remove_goal_item,
-    remove_messages, remove_model, remove_profile, rename, replay, replay_screen, resend, restore,
-    retry, rewrite_layer, roll_over, save_log, save_profile, save_request, save_system,
-    save_what_is_left, search, set_formulas, set_goal, set_key, set_system, settings_screen,
-    skip_wait, small_store, snapshot, spare, stop_pull, survey, take_back, take_over, talk, told,
-    try_model, try_policy, turn_goal_item, undo, unpin, use_place, use_profile, use_server, wire,
-    with_layer, write,
+    add_goal_line, add_model, add_place, anchor, ask_lift, asked, attach, begin_temporary, bring,
+    bring_back, bring_results_back, card, check_again, check_integrity, choose_model,
+    choose_policy, choose_reserve, choose_server, choose_window, compact, compact_at, compare,
+    confirm_demand, connect, context_screen, continue_reply, copy, copy_window, count_with, cover,
+    decide_proposal, delete, delete_snapshot, desk, dialog, drop_models, drop_place, duplicate,
+    edit_layer, edit_place, erase, export_all, export_session, export_settings, flip, forget_quote,
+    german, guest, host_transport, hosted_store, import, incoming, keep_key, keep_part,
+    keep_session, learn_german, library_screen, lift, load_log, log_screen, look_through_trash,
+    losses, mark_end, measure_sessions, measure_storage, memory_beside, memory_store, notes_inside,
+    obey, offline, open_at, open_damaged, open_sample, persist, pin, pin_session, policy_for_model,
+    preview, preview_new, pull_model, purge, read_layer, reader, regenerate, regenerate_with,
+    remove_goal_item, remove_messages, remove_model, remove_profile, rename, replay, replay_screen,
+    resend, restore, retry, rewrite_layer, roll_over, save_log, save_profile, save_request,
+    save_system, save_what_is_left, search, set_formulas, set_goal, set_key, set_system,
+    settings_screen, skip_wait, small_store, snapshot, spare, stop_pull, survey, take_back,
+    take_over, talk, told, try_model, try_policy, turn_goal_item, undo, unpin, use_place,
+    use_profile, use_server, wire, with_layer, write,
 };
 pub use records::look_back;
 pub use sessions::{new_session, open, show_message};
@@ -108,6 +110,8 @@ thread_local! {
 struct Back {
     state: AppState,
     engine: Engine,
+    /// The store of the engine.
+    store: Rc<Switch>,
     world: World,
     session: RefCell<Option<Session>>,
     /// The number of our listener on it.

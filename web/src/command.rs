@@ -53,12 +53,14 @@ pub enum Command {
     Skip,
     /// Go on in a new session.
     Rollover,
+    /// Begin a temporary session.
+    Temporary,
     /// List the commands.
     Help,
 }
 
 /// The names, as [`Command::Help`] lists them.
-pub const NAMES: [(&str, T); 18] = [
+pub const NAMES: [(&str, T); 19] = [
     ("/compact [focus]", T::HelpCompact),
     ("/preview [focus]", T::HelpPreview),
     ("/undo", T::HelpUndo),
@@ -79,6 +81,7 @@ pub const NAMES: [(&str, T); 18] = [
     ),
     ("/skip", T::HelpSkip),
     ("/rollover", T::HelpRollover),
+    ("/temporary", T::HelpTemporary),
     ("/help", T::HelpHelp),
 ];
 
@@ -141,6 +144,7 @@ pub fn read(text: &str) -> Input {
         "pin" if !argument.is_empty() => Input::Command(Command::Pin(argument)),
         "skip" => Input::Command(Command::Skip),
         "rollover" => Input::Command(Command::Rollover),
+        "temporary" => Input::Command(Command::Temporary),
         "help" => Input::Command(Command::Help),
         _ => Input::Unknown(format!("/{name}")),
     }
@@ -172,6 +176,7 @@ mod tests {
         );
         check("/undo", Input::Command(Command::Undo));
         check("/skip", Input::Command(Command::Skip));
+        check("/temporary", Input::Command(Command::Temporary));
         check("/rollover", Input::Command(Command::Rollover));
         check("/lift 2", Input::Command(Command::Lift(2)));
         check("/lift two", Input::Unknown("/lift two".into()));

@@ -1,12 +1,15 @@
 //! The browser behind the engine's ports: where rows are kept, and what other tabs do to them.
 
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 use palimpsest_browser::{
     HeadNote, IndexedDbStore, LocalStorageStore, OpenOptions, StorageEvent, Tabs,
 };
-use palimpsest_engine::MemoryStore;
-use palimpsest_engine::ports::Store;
+use palimpsest_engine::ports::{
+    Applied, Durability, Expect, Lease, LocalFuture, Op, Query, Row, Store, StoreError,
+};
+use palimpsest_engine::{MemoryStore, WithTemporary};
 
 use crate::text::{T, t};
 use crate::view::kept::Kept;
@@ -51,6 +54,70 @@ pub fn small() -> Option<Rc<dyn Store>> {
 /// A store that is gone with the tab.
 pub fn memory() -> Rc<dyn Store> {
     Rc::new(MemoryStore::default())
+}
+
+/// That store, with one beside it that is gone with the tab: for temporary sessions.
+pub fn memory_beside(stored: Rc<dyn Store>) -> Rc<dyn Store> {
+    Rc::new(WithTemporary::new(stored, memory()))
+}
+
+/// A store in whose place another can be put once.
+pub struct Switch {
+    at_first: Rc<dyn Store>,
+    then: OnceCell<Rc<dyn Store>>,
+}
+
+impl Switch {
+    /// Begins with this store.
+    pub const fn to(store: Rc<dyn Store>) -> Self {
+        Self {
+            at_first: store,
+            then: OnceCell::new(),
+        }
+    }
+
+    /// Returns `true` once another store is in its place.
+    pub fn is_turned(&self) -> bool {
+        self.then.get().is_some()
+    }
+
+    /// Puts another store in its place, which has everything that this one has.
+    pub fn turn_to(&self, store: Rc<dyn Store>) {
+        let _ = self.then.set(store);
+    }
+
+    /// The store in use.
+    pub fn now(&self) -> Rc<dyn Store> {
+        Rc::clone(self.used())
+    }
+
+    fn used(&self) -> &Rc<dyn Store> {
+        self.then.get().unwrap_or(&self.at_first)
+    }
+}
+
+impl Store for Switch {
+    fn claim<'a>(
+        &'a self,
+        session: &'a str,
+        take_over: bool,
+    ) -> LocalFuture<'a, Result<Lease, StoreError>> {
+        self.used().claim(session, take_over)
+    }
+
+    fn read(&self, query: Query) -> LocalFuture<'_, Result<Vec<Row>, StoreError>> {
+        self.used().read(query)
+    }
+
+    fn apply<'a>(
+        &'a self,
+        lease: &'a Lease,
+        expect: Option<Expect>,
+        ops: Vec<Op>,
+        durability: Durability,
+    ) -> LocalFuture<'a, Result<Applied, StoreError>> {
+        self.used().apply(lease, expect, ops, durability)
+    }
 }
 
 /// The channel to the other tabs.

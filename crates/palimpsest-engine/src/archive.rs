@@ -12,6 +12,7 @@ use crate::ports::{Durability, Expect, Key, KeyPart, Op, Query, StoreError, Tabl
 use crate::rows::{MessageRow, content_hash, is_sealed, session_key, unseal};
 use crate::snapshot::Snapshot;
 use crate::stored::version;
+use crate::temporary;
 
 /// The tables whose rows an archive keeps. A reply that was still coming in is not part of it.
 const KEPT: [Table; 8] = [
@@ -245,9 +246,23 @@ impl Engine {
         head.pinned = false;
         head.created = now;
         head.updated = now;
-        let copy = self.fresh_id();
+        let copy = temporary::like(id, self.fresh_id());
         self.put_back(&copy, &archive, head, None).await?;
         Ok(copy)
+    }
+
+    /// Stores a temporary session with all of its rows, and returns the identifier of the stored one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::archive`] and [`Self::restore`].
+    pub async fn keep(&self, id: &str) -> Result<String, EngineError> {
+        let archive = self.archive(id).await?;
+        let mut head = archive.readable_head()?;
+        head.continues = head.continues.filter(|id| !temporary::is_temporary(id));
+        let kept = self.fresh_id();
+        self.put_back(&kept, &archive, head, None).await?;
+        Ok(kept)
     }
 
     async fn put_back(

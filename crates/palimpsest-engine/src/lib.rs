@@ -27,6 +27,7 @@ pub mod session;
 mod setup;
 mod snapshot;
 mod stored;
+mod temporary;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod transfer;
@@ -46,5 +47,6 @@ pub use memory::MemoryStore;
 pub use profile::{ModelPolicy, Profile};
 pub use served::Served;
 pub use session::Session;
+pub use temporary::{WithTemporary, is_temporary};
 pub use transfer::{Accept, Format, Rejected, Transfer, TransferError};
 pub use trash::{KEPT_FOR, days_left};

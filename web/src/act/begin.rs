@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use leptos::task::spawn_local;
 use palimpsest_browser::{HeadNote, Presence, StorageEvent, Tabs};
-use palimpsest_engine::{DEVICE, Engine};
+use palimpsest_engine::{DEVICE, Engine, is_temporary};
 use palimpsest_tokens::{Estimator, TokenCounter};
 
 use super::settings::has_damaged_settings;
@@ -53,17 +53,20 @@ pub fn start(state: AppState) {
             return page::crashed(t(T::PartMissing), "");
         };
         let counter: Rc<dyn TokenCounter> = Rc::new(Estimator::default());
-        let engine = match Engine::start(store, world.clone(), Rc::clone(&counter)).await {
+        let mut store = Rc::new(host::Switch::to(store));
+        let engine = Engine::start(Rc::clone(&store) as _, world.clone(), Rc::clone(&counter));
+        let engine = match engine.await {
             Ok(engine) => engine,
             Err(error) => {
                 // The store opened and then failed: work from memory, and say so.
                 state.notice.set(Some(Notice::Saving(error.to_string())));
                 kept = Kept::Memory;
                 spare().wait().await;
-                let Some(store) = memory_store() else {
+                let Some(memory) = memory_store() else {
                     return;
                 };
-                match Engine::start(store, world.clone(), counter).await {
+                store = Rc::new(host::Switch::to(memory));
+                match Engine::start(Rc::clone(&store) as _, world.clone(), counter).await {
                     Ok(engine) => engine,
                     Err(_) => return,
                 }
@@ -80,6 +83,7 @@ pub fn start(state: AppState) {
         let back = Rc::new(Back {
             state,
             engine,
+            store,
             world,
             session: RefCell::default(),
             listener: Cell::new(0),
@@ -123,7 +127,8 @@ pub fn start(state: AppState) {
                 return;
             }
         }
-        if asked.session.is_some() && asked.session != known {
+        // a temporary session is not missed
+        if asked.session != known && asked.session.as_ref().is_some_and(|id| !is_temporary(id)) {
             note(t(T::NoSuchSession).to_owned(), true);
             settle(state);
         }
@@ -204,9 +209,12 @@ fn storage_event(event: &StorageEvent) {
 
 /// How much there is, for the note beside the database.
 pub(super) fn note_of(state: AppState) -> HeadNote {
-    state.sessions.with_untracked(|all| HeadNote {
-        sessions: all.len() as u32,
-        last_seq: all.iter().map(|s| s.messages).max().unwrap_or(0),
+    state.sessions.with_untracked(|all| {
+        let stored = || all.iter().filter(|s| !is_temporary(&s.id));
+        HeadNote {
+            sessions: stored().count() as u32,
+            last_seq: stored().map(|s| s.messages).max().unwrap_or(0),
+        }
     })
 }
 

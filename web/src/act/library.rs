@@ -8,8 +8,8 @@ use std::rc::Rc;
 use futures_util::future::join_all;
 use js_sys::JsString;
 
-use palimpsest_engine::Session;
 use palimpsest_engine::transfer::Format::{JsonLines, Markdown, SessionJson};
+use palimpsest_engine::{Session, is_temporary};
 use palimpsest_text::json::value_of;
 use serde_json::Value;
 
@@ -238,7 +238,8 @@ pub(super) fn export_all() {
         let now = back.world.clock.now();
         let profiles = value_of(&back.state.profiles.get_untracked()).unwrap_or_default();
         let mut file = Vault::new(page::date(now), profiles);
-        let sessions = back.state.sessions.get_untracked();
+        let mut sessions = back.state.sessions.get_untracked();
+        sessions.retain(|entry| !is_temporary(&entry.id));
         let mut progress = Progress::of(t(T::ExportAll).to_owned(), sessions.len());
         let mut unread = 0;
         for entry in sessions {

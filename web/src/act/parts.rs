@@ -19,7 +19,7 @@ use web_sys::{Element, File};
 use super::{
     Back, attachments, begin, branch, compaction, figures, hosted, import as files, layers,
     library, model, page, profiles, pull, records, removal, sample, server, sessions, storage,
-    talk as saying, trash,
+    talk as saying, temporary, trash,
 };
 use crate::export::Format;
 use crate::later::{Door, part};
@@ -158,6 +158,8 @@ part! {
         answer {
             /// A store that is gone with the tab.
             fn memory_store() -> Rc<dyn Store> = host::memory;
+            /// That store, with one beside it that is gone with the tab: for temporary sessions.
+            fn memory_beside(stored: Rc<dyn Store>) -> Rc<dyn Store> = host::memory_beside;
             /// A store for little.
             fn small_store() -> Option<Rc<dyn Store>> = host::small;
         }
@@ -222,6 +224,10 @@ part! {
     /// Everything beside the conversation: the screens, the dialogs, and what is done there.
     desk: Desk {
         learns text::screens;
+        /// Begins a temporary session.
+        fn begin_temporary() = temporary::begin_temporary;
+        /// Stores the open session, which was temporary until now.
+        fn keep_session() = temporary::keep_session;
         /// Opens a session at a message or a layer.
         fn open_at(id: String, place: Place) = sessions::open_at;
         /// Does what a command says.

@@ -7,7 +7,7 @@ use leptos::task::spawn_local;
 use palimpsest_core::message::Role;
 use palimpsest_engine::error::EngineError;
 use palimpsest_engine::ports::{LocalFuture, StoreError};
-use palimpsest_engine::{Config, NewSession, Profile, Session};
+use palimpsest_engine::{Config, NewSession, Profile, Session, is_temporary};
 
 use super::{
     Back, arrive, change, drop_toast, failed, figures, go, heard, keep_draft, kept_draft, look,
@@ -93,7 +93,7 @@ pub(super) async fn create_now(back: &Rc<Back>) {
 }
 
 /// The session that was wished for is open, or cannot be opened. What waited for that goes on.
-fn opened(back: &Rc<Back>, wish: u32) {
+pub(super) fn opened(back: &Rc<Back>, wish: u32) {
     if back.wishes(wish) {
         back.opening.end();
         send_held(back);
@@ -105,15 +105,16 @@ pub(super) fn create(back: Rc<Back>, wish: u32) -> LocalFuture<'static, ()> {
     Box::pin(async move { make(&back, wish).await })
 }
 
-async fn make(back: &Rc<Back>, wish: u32) {
-    if back
-        .state
-        .settings
-        .with_untracked(|s| !s.profile.is_empty())
-    {
-        // the page may have just begun
+/// Reads the profiles if new sessions begin with one: the page may have just begun.
+pub(super) async fn profiles_there(back: &Rc<Back>) {
+    let chosen = back.state.settings;
+    if chosen.with_untracked(|s| !s.profile.is_empty()) {
         load_profiles(back).await;
     }
+}
+
+async fn make(back: &Rc<Back>, wish: u32) {
+    profiles_there(back).await;
     if !back.wishes(wish) {
         return;
     }
@@ -278,7 +279,9 @@ pub(super) async fn adopt(back: &Rc<Back>, session: Session, follower: bool) {
     }
     *back.session.borrow_mut() = Some(session);
     back.follower.set(follower);
-    change(move |s| s.session.clone_from(&id));
+    if !is_temporary(&id) {
+        change(move |s| s.session.clone_from(&id));
+    }
     show_all(back).await;
     arrive(state);
     if let Some(session) = back.session()

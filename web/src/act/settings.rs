@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use palimpsest_browser::settings;
+use palimpsest_engine::is_temporary;
 
 use crate::key::Key;
 use crate::page;
@@ -11,6 +12,8 @@ use crate::settings::{Place, Settings, Theme};
 use crate::state::AppState;
 
 thread_local! {
+    /// The drafts of temporary sessions.
+    static DRAFTS: RefCell<BTreeMap<String, String>> = const { RefCell::new(BTreeMap::new()) };
     /// Keys that were typed in this tab, by the kind and the address of the server that each was typed for.
     static KEYS: RefCell<BTreeMap<(&'static str, String), Key>> = const { RefCell::new(BTreeMap::new()) };
 }
@@ -37,10 +40,17 @@ fn save_settings(chosen: &Settings) {
 }
 
 pub(super) fn kept_draft(id: &str) -> String {
+    if is_temporary(id) {
+        return DRAFTS.with_borrow(|all| all.get(id).cloned().unwrap_or_default());
+    }
     settings::load::<String>(&format!("{DRAFT}{id}")).settings
 }
 
 pub(super) fn keep_draft(id: &str, text: &str) {
+    if is_temporary(id) {
+        DRAFTS.with_borrow_mut(|all| all.insert(id.to_owned(), text.to_owned()));
+        return;
+    }
     let name = format!("{DRAFT}{id}");
     if text.is_empty() {
         settings::forget(&name);

@@ -1,6 +1,7 @@
 //! The session screen: header, thread, composer, notes.
 
 use leptos::prelude::AnyView;
+use palimpsest_engine::is_temporary;
 
 use crate::act;
 use crate::el::{El, IntoChild, el, live_on, nothing};
@@ -10,7 +11,7 @@ use crate::icon::icon;
 use crate::page;
 use crate::resident;
 use crate::settings::Server;
-use crate::state::{AppState, Dialog, Notice};
+use crate::state::{AppState, Dialog, Notice, Open};
 use crate::text::{self, T, fill, number, t};
 use crate::ui::{
     composer::composer, connection::model_file, header::header, notes::notes, thread::thread,
@@ -168,18 +169,22 @@ pub fn start() -> AnyView {
     let shown = move || {
         let empty = state.thread.with(Vec::is_empty) && state.reply.with(Option::is_none);
         let failed = |c: &Connection| matches!(c, Connection::Failed | Connection::Empty);
-        (empty && state.ready.get()).then(|| Some(state.connection.get()).filter(failed))
+        let is_so = |open: &Option<Open>| open.as_ref().is_some_and(|o| is_temporary(&o.id));
+        let is_temporary = state.open.with(is_so);
+        let shown = empty && state.ready.get();
+        shown.then(|| (Some(state.connection.get()).filter(failed), is_temporary))
     };
     live_on(shown, move |shown| {
-        let Some(failure) = shown else {
+        let Some((failure, is_temporary)) = shown.clone() else {
             return nothing();
         };
+        let kept = state.storage.with_untracked(|s| s.kept);
         let block = el("div")
             .class("start")
             .child(el("h2").child(t(T::StartTitle)))
             .child(el("p").child(t(if embed::keeps() {
                 T::StartHosted
-            } else if state.storage.with_untracked(|s| s.kept) == Kept::Memory {
+            } else if is_temporary || kept == Kept::Memory {
                 T::StartMemory
             } else {
                 T::StartText
@@ -196,13 +201,16 @@ pub fn start() -> AnyView {
         });
         let sample =
             page::sample().map(|_| button(T::StartSample, act::open_sample).attr("id", "sample"));
+        let temporary = (!is_temporary && kept != Kept::Memory)
+            .then(|| button(T::StartTemporary, act::begin_temporary).attr("id", "temporary"));
         block
             .child(
                 el("p")
                     .class("acts")
                     .child(connect)
                     .child(sample)
-                    .child(import),
+                    .child(import)
+                    .child(temporary),
             )
             .view()
     })

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use leptos::prelude::AnyView;
 use palimpsest_core::message::Part;
+use palimpsest_engine::is_temporary;
 use wasm_bindgen::JsCast;
 use web_sys::{ClipboardEvent, Event, File, FileList, HtmlInputElement, KeyboardEvent};
 
@@ -100,6 +101,7 @@ pub fn composer() -> El {
                 .child(label)
                 .child(textarea)
                 .child(offered(state))
+                .child(temporary(state))
                 .child(waiting(state))
                 .child(attached(state))
                 .child(under(state)),
@@ -134,6 +136,28 @@ fn offered(state: AppState) -> AnyView {
                 .view()
         },
     )
+}
+
+/// That the session is temporary, and the way to keep it.
+fn temporary(state: AppState) -> AnyView {
+    let is_so = move || {
+        let open = state.open;
+        open.with(|open| open.as_ref().is_some_and(|open| is_temporary(&open.id)))
+    };
+    live_if(is_so, || {
+        el("p")
+            .class("queued")
+            .child(el("span").class("sub").child(t(T::TemporaryGoes)))
+            .child(
+                el("button")
+                    .class("link")
+                    .attr("id", "keep-session")
+                    .attr("type", "button")
+                    .child(t(T::AskYes))
+                    .click(act::keep_session),
+            )
+            .view()
+    })
 }
 
 /// The message that waits.
@@ -364,6 +388,7 @@ pub fn obey(text: String) {
         Command::Export(format) => act::export_session(format),
         Command::Skip => act::skip_wait(),
         Command::Rollover => act::roll_over(),
+        Command::Temporary => act::begin_temporary(),
         Command::Help => open(Dialog::Keys),
     }
 }

@@ -1,6 +1,7 @@
 //! The side column: sessions and screens.
 
 use leptos::prelude::{AnyView, window};
+use palimpsest_engine::is_temporary;
 use wasm_bindgen::JsCast;
 use web_sys::HtmlInputElement;
 
@@ -155,6 +156,7 @@ fn row(state: AppState, session: SessionEntry) -> El {
         .attr_live("aria-current", move || current().then(|| "page".to_owned()))
         .attr("data-session", session.id.clone())
         .child(el("span").attr("dir", "auto").child(title.clone()))
+        .child(is_temporary(&session.id).then(|| el("small").child(t(T::TemporaryMark))))
         .live_on(percent, |percent| {
             percent.map_or_else(nothing, |p| el("i").child(format!("{p} %")).view())
         })

@@ -17,6 +17,7 @@ use crate::ports::{Durability, Op, Table};
 use crate::rows::{key, message_ops, seal, session_key};
 use crate::setup::setup_of;
 use crate::snapshot::Purpose;
+use crate::temporary;
 
 use super::noting::{take, taken};
 use super::{Change, Session, State};
@@ -27,7 +28,7 @@ impl Session {
     /// transaction (I6).
     pub async fn roll_over(&self) -> Result<Session, EngineError> {
         let from = self.0.id.clone();
-        let id = self.0.host.fresh_id();
+        let id = temporary::like(&from, self.0.host.fresh_id());
         let now = self.now();
         let mut snapshot_number = 0;
         let mut count = 0;

@@ -20,6 +20,7 @@ mod session;
 mod stopping;
 mod summaries;
 mod syncing;
+mod temporary;
 mod transfer;
 mod trash;
 mod wiring;
