@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { click, messages, ready, text, until } from "./acts.mjs";
+import { startFake } from "../ollama/fake.mjs";
+import { defaultModels } from "../ollama/fake/models.mjs";
 import { ENGINES, begin, cleanUp, say } from "./harness.mjs";
 
 const SLOW = { timeout: 180_000 };
@@ -57,4 +59,42 @@ for (const engine of ENGINES) test(`a model is downloaded, used and removed (${e
   await until(page, () => document.querySelectorAll("#models li").length === 0);
   assert.deepEqual(JSON.parse(fake.requests.find((request) => request.method === "DELETE").body), { model: "gemma3:1b" });
   await world.end();
+});
+
+/** One list for all servers: a model of another one is chosen with one click, also where the one in use does not answer. */
+for (const engine of ENGINES) test(`models of all servers stand in one list (${engine})`, SLOW, async () => {
+  const beside = await startFake({ models: [defaultModels()[2]].map((model) => ({ ...model, name: "tiny:1b" })), replies: ["From beside.", "Once more."] });
+  const dead = "http://127.0.0.1:9";
+  const world = await begin({ engine, script: { replies: ["From the first."] }, settings: { places: [{ server: "openai", address: beside.url }, { server: "ollama", address: dead }] }});
+  const { page } = world;
+  try {
+    await until(page, () => document.querySelector(".live.okc"));
+    await say(page, "Hello?");
+    await messages(page, 2);
+    await click(page, "#model");
+    await until(page, () => document.querySelectorAll(".elsewhere section").length === 2);
+    await until(page, () => document.querySelector(".elsewhere section:nth-child(1) [data-model='tiny:1b']") && document.querySelector(".elsewhere section:nth-child(2)").textContent.includes("It does not answer."));
+    assert.equal(await text(page, ".elsewhere section:nth-child(1) h3"), beside.url);
+    assert.ok((await page.$$("dialog .models > li")).length === 4);
+    await click(page, ".elsewhere [data-model='tiny:1b']");
+    await until(page, () => document.querySelector("#model").textContent === "tiny:1b" && document.querySelector(".live.okc"));
+    await say(page, "And you?");
+    await messages(page, 4);
+    const asked = beside.requests.filter(({ method, path }) => method === "POST" && path === "/v1/chat/completions");
+    assert.equal(JSON.parse(asked.at(-1).body).model, "tiny:1b");
+
+    // back, from a server that went away
+    await beside.close();
+    await page.reload();
+    await until(page, () => document.querySelector(".live") && !document.querySelector(".live.okc"));
+    await click(page, "#model");
+    await click(page, ".elsewhere [data-model='qwen3:4b']");
+    await until(page, () => document.querySelector("#model").textContent === "qwen3:4b" && document.querySelector(".live.okc"));
+    await say(page, "Still there?");
+    await messages(page, 6);
+    assert.equal(world.chats().at(-1).model, "qwen3:4b");
+  } finally {
+    await beside.close();
+  }
+  await world.end({ tolerate: [/^request: http:\/\/127\.0\.0\.1:/, /Failed to load resource|CORS|Cross-Origin/] });
 });

@@ -148,7 +148,8 @@ fn failed(error: &ModelError) -> Check {
     }
 }
 
-async fn models(place: &Place, key: &Key) -> Result<Vec<ModelEntry>, ModelError> {
+/// The models of a server.
+pub async fn models(place: &Place, key: &Key) -> Result<Vec<ModelEntry>, ModelError> {
     let transport = way(place.server, &place.address, key, Patience::SERVER)?;
     let dialect = dialect(place.server);
     let list = catalog::read_list(&ask(&*transport, catalog::list(dialect)).await?)?;

@@ -118,6 +118,8 @@ pub struct AppState {
     pub checks: Signal<Vec<Check>>,
     /// The same of servers that are not in use, by their addresses.
     pub visited: Signal<BTreeMap<String, Vec<Check>>>,
+    /// The models of servers that are not in use, by their addresses; `None` for one that does not answer.
+    pub elsewhere: Signal<BTreeMap<String, Option<Vec<ModelEntry>>>>,
     /// The download of a model that runs or has failed.
     pub pull: Signal<Option<Pull>>,
     /// What the person chose.
@@ -210,6 +212,7 @@ impl AppState {
             connection: Signal::default(),
             checks: Signal::default(),
             visited: Signal::default(),
+            elsewhere: Signal::default(),
             pull: Signal::default(),
             fresh: Signal::default(),
             settings: Signal::new(settings),

@@ -1,6 +1,7 @@
 //! The components: functions from state to views.
 
 pub mod app;
+pub mod attached;
 pub mod bar;
 pub mod budgeting;
 pub mod card;

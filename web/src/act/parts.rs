@@ -214,6 +214,8 @@ part! {
         view {
             /// The card of a compaction. A first visit has none.
             fn card(number: u32) = ui::card::card;
+            /// What was attached to the next message.
+            fn attached_inside() = ui::attached::attached;
             /// The reply that comes in.
             fn incoming() = ui::reply::reply;
         }
@@ -373,6 +375,10 @@ part! {
         fn edit_place(at: usize, server: Server, address: String) = server::edit_place;
         /// Another server is used from now on.
         fn use_place(at: usize) = server::use_place;
+        /// Asks the servers that are not in use for their models.
+        fn look_elsewhere() = server::look_elsewhere;
+        /// The open session gets a model of another server, which is used from now on.
+        fn choose_elsewhere(at: usize, name: String) = server::choose_elsewhere;
         /// Another server is used from now on, which a file of settings named.
         fn use_server(server: Server, address: String) = server::use_server;
         /// Forgets a server that is not in use.

@@ -1,6 +1,7 @@
 //! The model server: its models, its problems, its address and key, and the counting of its models.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::rc::Rc;
 
@@ -11,6 +12,7 @@ use palimpsest_ollama::doctor::Trial;
 use web_sys::File;
 
 use super::begin::is_talk_expected;
+use super::model::take_model;
 use super::sessions::offer_reply;
 use super::{
     Back, back, change, forget_key, give_model, keep_arrived, key_of, list, note, remember_key,
@@ -29,6 +31,8 @@ const ASK_AFTER: u32 = 15_000;
 thread_local! {
     /// The server that answered last since the page began, by its kind and its address.
     static WAS_THERE: RefCell<Option<(Server, String)>> = const { RefCell::new(None) };
+    /// The model that was chosen on a server that has not answered yet.
+    static CHOSEN: Cell<Option<String>> = const { Cell::new(None) };
     /// Another check waits. Only one may wait at a time.
     static IS_WAITING: Cell<bool> = const { Cell::new(false) };
 }
@@ -118,6 +122,13 @@ fn ask(state: AppState, trial: Option<Trial>) {
         if let Some(back) = back()
             && let Some(session) = back.session()
         {
+            let is_there = |name: &String| {
+                let models = state.models;
+                models.with_untracked(|all| all.iter().any(|m| m.name == *name))
+            };
+            if let Some(name) = CHOSEN.take().filter(is_there) {
+                take_model(&back, &session, name).await;
+            }
             give_model(&back, &session).await;
             send_held(&back);
             want_vocabulary(back);
@@ -304,6 +315,29 @@ pub(super) fn edit_place(at: usize, server: Server, address: String) {
 /// Another server is used from now on.
 pub(super) fn use_place(at: usize) {
     replace(|s| s.use_place(at));
+}
+
+/// Asks the servers that are not in use for their models.
+pub(super) fn look_elsewhere() {
+    let Some(state) = AppState::remembered() else {
+        return;
+    };
+    state.elsewhere.set(BTreeMap::new());
+    for place in state.settings.with_untracked(|s| s.places.clone()) {
+        let key = key_of(&place);
+        spawn_local(async move {
+            let found = server::models(&place, &key).await.ok();
+            state.elsewhere.update(|all| {
+                all.insert(place.address, found);
+            });
+        });
+    }
+}
+
+/// The open session gets a model of another server, which is used from now on.
+pub(super) fn choose_elsewhere(at: usize, name: String) {
+    CHOSEN.set(Some(name));
+    use_place(at);
 }
 
 /// Another server is used from now on, as `edit` says, with its own key or none.

@@ -974,6 +974,8 @@ texts! {
         PromptUse: "Use a kept prompt",
         PromptChoose: "Choose one",
         PromptPut: "Put it in",
+        ServerAsked: "Asking for its models …",
+        ServerSilent: "It does not answer. Settings, Connection, says why.",
         PromptName: "Keep the text below as",
         PromptHelp: "{{date}}, {{model}} and {{language}} are filled when a prompt is used. The page asks for what other names in such braces stand for.",
         PromptKeep: "Keep",

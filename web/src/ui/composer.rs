@@ -3,14 +3,13 @@
 use std::rc::Rc;
 
 use leptos::prelude::AnyView;
-use palimpsest_core::message::Part;
 use palimpsest_engine::is_temporary;
 use wasm_bindgen::JsCast;
 use web_sys::{ClipboardEvent, Event, File, FileList, HtmlInputElement, KeyboardEvent};
 
 use crate::act;
 use crate::command::{self, Command, Input};
-use crate::el::{El, each, el, key_of, live_if, live_on, nothing};
+use crate::el::{El, el, live_if, live_on, nothing};
 use crate::icon::icon;
 use crate::page;
 use crate::signal::{derived, effect, kept};
@@ -183,50 +182,11 @@ fn waiting(state: AppState) -> AnyView {
     )
 }
 
-/// The files that go with the message.
+/// What was attached. Its list comes with the code that attaches.
 fn attached(state: AppState) -> AnyView {
-    let files = move || {
-        let lines = |part: &Part| part.words().lines().count() as u32;
-        state.attached.with(|all| {
-            all.iter()
-                .map(|part| (act::name_of(part).to_owned(), lines(part)))
-                .collect::<Vec<_>>()
-        })
-    };
-    let line = move |(name, lines): (String, u32)| {
-        let label = format!("{}: {name}", t(T::Remove));
-        let address = state.attached.with_untracked(|all| {
-            let part = all.iter().find(|part| act::name_of(part) == name);
-            part.and_then(act::address_of)
-        });
-        let item = match address {
-            Some(address) => el("li").child(el("img").attr("src", address).attr("alt", "")),
-            None => el("li").child(icon("page")),
-        };
-        let item = item.child(el("span").child(name.clone()));
-        let item = match lines {
-            0 => item,
-            lines => item.child(el("i").child(fill(T::Lines, &[&number(lines)]))),
-        };
-        item.child(
-            el("button")
-                .class("quiet")
-                .attr("type", "button")
-                .attr("aria-label", label)
-                .child(icon("cross"))
-                .click(move || act::detach(&name)),
-        )
-        .view()
-    };
     live_if(
         move || !state.attached.with(Vec::is_empty),
-        move || {
-            el("ul")
-                .class("attached")
-                .attr("aria-label", t(T::AttachedFiles))
-                .child(each(files, key_of, line))
-                .view()
-        },
+        act::attached_inside,
     )
 }
 

@@ -29,6 +29,7 @@ use crate::ui::field;
 use crate::ui::header::capabilities;
 use crate::ui::message::prose;
 use crate::ui::snapshots::timeline;
+use crate::view::model::ModelEntry;
 use crate::view::record::Takes;
 use crate::view::thread::Entry;
 use crate::view::window::{NoWindow, profile, typed};
@@ -317,6 +318,7 @@ fn window_size(state: AppState) -> AnyView {
 
 /// The models of the server with what is known of each, and what is done with the one that is chosen.
 fn model(state: AppState, title: T, then: fn(String)) -> AnyView {
+    let others = matches!(title, T::ChooseModel);
     let chosen = state
         .open
         .with_untracked(|o| o.as_ref().map(|o| o.model.clone()))
@@ -331,40 +333,83 @@ fn model(state: AppState, title: T, then: fn(String)) -> AnyView {
             .on("click", move |_| state.dialog.set(None));
         let body = el("div")
             .child(act::offline(connection))
-            .child(el("p").class("acts").child(to_settings));
+            .child(el("p").class("acts").child(to_settings))
+            .child(others.then(|| elsewhere(state)));
         return frame(state, t(title).to_owned(), body);
     }
     let list = el("ul")
         .class("models")
         .children(models.into_iter().map(|m| {
-            let current = m.name == chosen;
             let name = m.name.clone();
-            let size = [m.size.clone(), m.quantisation.clone()]
-                .into_iter()
-                .filter(|s| !s.is_empty())
-                .collect::<Vec<_>>()
-                .join(" · ");
-            let mut about: Vec<String> = Vec::new();
-            about.extend(m.trained.map(|n| fill(T::WindowTrained, &[&number(n)])));
-            about.extend(m.loaded.map(|n| fill(T::WindowLoaded, &[&number(n)])));
-            about.extend(m.bytes.map(crate::text::bytes));
-            about.extend(capabilities(&m));
-            el("li").child(
-                el("button")
-                    .attr("type", "button")
-                    .attr("data-model", m.name.clone())
-                    .attr_some("aria-current", current.then_some("true"))
-                    .flag("autofocus", current)
-                    .child(el("b").child(m.name))
-                    .child(el("span").child(size))
-                    .child(el("span").class("sub").child(about.join(" · ")))
-                    .click(move || {
-                        then(name.clone());
-                        state.dialog.set(None);
-                    }),
-            )
+            let choose = entry(m, &chosen).click(move || {
+                then(name.clone());
+                state.dialog.set(None);
+            });
+            el("li").child(choose)
         }));
-    frame(state, t(T::ChooseModel).to_owned(), el("div").child(list))
+    let body = el("div")
+        .child(list)
+        .child(others.then(|| elsewhere(state)));
+    frame(state, t(T::ChooseModel).to_owned(), body)
+}
+
+/// A model with what is known of it.
+fn entry(m: ModelEntry, chosen: &str) -> El {
+    let current = m.name == chosen;
+    let size = [m.size.clone(), m.quantisation.clone()]
+        .into_iter()
+        .filter(|s| !s.is_empty())
+        .collect::<Vec<_>>()
+        .join(" · ");
+    let mut about: Vec<String> = Vec::new();
+    about.extend(m.trained.map(|n| fill(T::WindowTrained, &[&number(n)])));
+    about.extend(m.loaded.map(|n| fill(T::WindowLoaded, &[&number(n)])));
+    about.extend(m.bytes.map(crate::text::bytes));
+    about.extend(capabilities(&m));
+    el("button")
+        .attr("type", "button")
+        .attr("data-model", m.name.clone())
+        .attr_some("aria-current", current.then_some("true"))
+        .flag("autofocus", current)
+        .child(el("b").child(m.name))
+        .child(el("span").child(size))
+        .child(el("span").class("sub").child(about.join(" · ")))
+}
+
+/// The models of the servers that are not in use.
+fn elsewhere(state: AppState) -> El {
+    let places = state.settings.with_untracked(|s| s.places.clone());
+    let places = places.into_iter().enumerate();
+    let places =
+        places.filter(|(_, place)| !place.address.is_empty() || place.server == Server::InPage);
+    act::look_elsewhere();
+    el("div")
+        .class("elsewhere")
+        .children(places.map(|(at, place)| {
+            let address = place.address.clone();
+            let found = move || state.elsewhere.with(|all| all.get(&address).cloned());
+            el("section")
+                .child(el("h3").child(if place.address.is_empty() {
+                    t(T::KindInPage).to_owned()
+                } else {
+                    place.address
+                }))
+                .live_on(found, move |found| match found {
+                    None => el("p").class("sub").child(t(T::ServerAsked)).view(),
+                    Some(None) => el("p").class("sub").child(t(T::ServerSilent)).view(),
+                    Some(Some(models)) => {
+                        let models = models.iter().cloned().map(|m| {
+                            let name = m.name.clone();
+                            let choose = entry(m, "").click(move || {
+                                act::choose_elsewhere(at, name.clone());
+                                state.dialog.set(None);
+                            });
+                            el("li").child(choose)
+                        });
+                        el("ul").class("models").children(models).view()
+                    }
+                })
+        }))
 }
 
 fn import(state: AppState) -> AnyView {
