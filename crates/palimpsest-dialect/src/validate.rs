@@ -60,186 +60,209 @@ pub fn validate_list(
     (validation, repaired)
 }
 
+/// Finds what is wrong with the list as a whole: empty messages, their order, and the pairs of calls and results.
 fn structure(values: &[Value], parsed: &Parsed, problems: &mut Vec<Problem>) {
-    let dialect = parsed.dialect;
-    let mut add = |code, index, message: &str| {
-        problems.push(Problem {
-            code,
-            index,
-            message: message.to_owned(),
-        });
-    };
-    let messages = &parsed.messages;
-
-    let mut shown: SortedMap<usize, Role> = parsed
-        .system
-        .iter()
-        .map(|line| (line.raw, Role::System))
-        .collect();
-    for from in messages {
-        let empty_block = |(part, place): (&Part, &Option<Place>)| {
-            matches!(part, Part::Text { text } if is_blank(text))
-                && place.is_some_and(|p| matches!(p.slot, Slot::Block(_)))
-        };
-        let anything = from.message.parts.iter().any(|p| !p.is_empty());
-        for place in from.places.iter().flatten() {
-            // reasoning in an item of its own
-            if let Slot::Item(item) = place.slot {
-                shown.insert(item, Role::Assistant);
-            }
-        }
-        if anything {
-            let role = match (dialect, from.message.role) {
-                (dialect, Role::Tool) if dialect.takes_turns() => Role::User,
-                (Dialect::AiSdkUi, Role::Tool) => Role::Assistant,
-                (_, role) => role,
-            };
-            shown.insert(from.raw, role);
-        }
-        if dialect.takes_turns()
-            && anything
-            && from.message.parts.iter().zip(&from.places).any(empty_block)
-        {
-            add(
-                Code::EmptyPart,
-                from.raw,
-                "a text block says nothing: leave it out",
-            );
-        }
-    }
     let unread: SortedSet<usize> = problems
         .iter()
         .filter(|p| p.fatal())
         .map(|p| p.index)
         .collect();
-    let mut add = |code, index, message: &str| {
-        problems.push(Problem {
-            code,
-            index,
-            message: message.to_owned(),
-        });
-    };
+    let mut found = Structure { parsed, problems };
+    found.empty_parts();
+    let shown = shown(parsed);
     for index in 0..values.len() {
         if !shown.contains_key(&index) && !unread.contains(&index) {
-            add(
+            found.add(
                 Code::EmptyMessage,
                 index,
                 "the message says nothing: leave it out",
             );
         }
     }
+    found.order(&shown);
+    found.results();
+    found.ids();
+}
 
-    let mut last: Option<Role> = None;
-    for (&index, &role) in &shown {
-        if dialect.takes_turns() && role == Role::System {
-            add(
-                Code::SystemMessage,
-                index,
-                "this dialect has no system messages: the system prompt is a field of the request",
-            );
+/// The speakers of the messages that say anything, by their place in the list.
+fn shown(parsed: &Parsed) -> SortedMap<usize, Role> {
+    let system = parsed.system.iter();
+    let mut shown: SortedMap<usize, Role> = system.map(|line| (line.raw, Role::System)).collect();
+    for from in &parsed.messages {
+        for place in from.places.iter().flatten() {
+            // reasoning in an item of its own
+            if let Slot::Item(item) = place.slot {
+                shown.insert(item, Role::Assistant);
+            }
         }
-        let alternate = dialect.takes_turns();
-        match (last, role) {
-            (Some(Role::User), Role::User) => {
-                add(
+        if says_anything(from) {
+            let role = match (parsed.dialect, from.message.role) {
+                (dialect, Role::Tool) if dialect.takes_turns() => Role::User,
+                (Dialect::AiSdkUi, Role::Tool) => Role::Assistant,
+                (_, role) => role,
+            };
+            shown.insert(from.raw, role);
+        }
+    }
+    shown
+}
+
+fn says_anything(from: &ParsedMessage) -> bool {
+    from.message.parts.iter().any(|part| !part.is_empty())
+}
+
+/// The search for what is wrong with a list as a whole.
+struct Structure<'a> {
+    parsed: &'a Parsed,
+    problems: &'a mut Vec<Problem>,
+}
+
+impl Structure<'_> {
+    fn add(&mut self, code: Code, index: usize, message: &str) {
+        self.problems.push(Problem {
+            code,
+            index,
+            message: message.to_owned(),
+        });
+    }
+
+    /// Finds text blocks without text, which a dialect of turns refuses.
+    fn empty_parts(&mut self) {
+        let is_empty_block = |(part, place): (&Part, &Option<Place>)| {
+            matches!(part, Part::Text { text } if is_blank(text))
+                && place.is_some_and(|p| matches!(p.slot, Slot::Block(_)))
+        };
+        let parsed = self.parsed;
+        let messages = parsed.messages.iter();
+        for from in messages.filter(|from| parsed.dialect.takes_turns() && says_anything(from)) {
+            let mut parts = from.message.parts.iter().zip(&from.places);
+            if parts.any(is_empty_block) {
+                self.add(
+                    Code::EmptyPart,
+                    from.raw,
+                    "a text block says nothing: leave it out",
+                );
+            }
+        }
+    }
+
+    /// Finds messages that may not follow the message before them.
+    fn order(&mut self, shown: &SortedMap<usize, Role>) {
+        let alternate = self.parsed.dialect.takes_turns();
+        let mut last: Option<Role> = None;
+        for (&index, &role) in shown {
+            if alternate && role == Role::System {
+                self.add(
+                    Code::SystemMessage,
+                    index,
+                    "this dialect has no system messages: the system prompt is a field of the request",
+                );
+            }
+            match (last, role) {
+                (Some(Role::User), Role::User) => self.add(
                     Code::ConsecutiveUsers,
                     index,
                     "two user messages in a row: make them one",
-                );
-            }
-            (Some(Role::Assistant), Role::Assistant) if alternate => {
-                add(
+                ),
+                (Some(Role::Assistant), Role::Assistant) if alternate => self.add(
                     Code::ConsecutiveAssistants,
                     index,
                     "two assistant messages in a row: make them one",
-                );
+                ),
+                (None | Some(Role::System), Role::Assistant)
+                    if alternate && !shown.range(..index).any(|(_, r)| *r == Role::User) =>
+                {
+                    self.add(
+                        Code::LeadingAssistant,
+                        index,
+                        "the first message must be the user's",
+                    );
+                }
+                _ => {}
             }
-            (None | Some(Role::System), Role::Assistant)
-                if alternate && !shown.range(..index).any(|(_, r)| *r == Role::User) =>
-            {
-                add(
-                    Code::LeadingAssistant,
-                    index,
-                    "the first message must be the user's",
-                );
-            }
-            _ => {}
+            last = Some(role);
         }
-        last = Some(role);
     }
 
-    if dialect.takes_turns() {
-        for index in words_before_results(parsed) {
-            add(
-                Code::MisplacedResult,
-                index,
-                "tool results stand before everything else in their message",
+    /// Finds calls without a result, and results that answer none or stand in a wrong place.
+    fn results(&mut self) {
+        let parsed = self.parsed;
+        if parsed.dialect.takes_turns() {
+            for index in words_before_results(parsed) {
+                self.add(
+                    Code::MisplacedResult,
+                    index,
+                    "tool results stand before everything else in their message",
+                );
+            }
+        }
+        let messages = &parsed.messages;
+        let pairing = Pairing::of(messages.iter().map(|m| &m.message));
+        for at in &pairing.unanswered {
+            self.add(
+                Code::MissingResult,
+                messages[at.message].raw,
+                "a tool call has no result",
             );
         }
-    }
-    let pairing = Pairing::of(messages.iter().map(|m| &m.message));
-    for at in &pairing.unanswered {
-        add(
-            Code::MissingResult,
-            messages[at.message].raw,
-            "a tool call has no result",
-        );
-    }
-    let mut answered: BTreeSet<&str> = BTreeSet::new();
-    for (m, from) in messages.iter().enumerate() {
-        for (p, part) in from.message.parts.iter().enumerate() {
-            let Part::ToolResult { call, .. } = part else {
-                continue;
-            };
-            let at = PartAt {
-                message: m,
-                part: p,
-            };
-            match pairing.call_of.get(&at) {
-                Some(asked) => {
-                    answered.insert(call);
-                    let between = asked.message + 1..m;
-                    // items of one turn stand side by side
-                    let is_beside = |b: &ParsedMessage| {
-                        dialect == Dialect::Responses && b.message.role == Role::Assistant
-                    };
-                    if messages[between].iter().any(|b| {
-                        b.message.role != Role::Tool
-                            && !is_beside(b)
-                            && b.message.parts.iter().any(|p| !p.is_empty())
-                    }) {
-                        add(
-                            Code::MisplacedResult,
-                            from.raw,
-                            "a tool result does not stand right after its call",
-                        );
+        let mut answered: BTreeSet<&str> = BTreeSet::new();
+        for (message, from) in messages.iter().enumerate() {
+            for (part, said) in from.message.parts.iter().enumerate() {
+                let Part::ToolResult { call, .. } = said else {
+                    continue;
+                };
+                match pairing.call_of.get(&PartAt { message, part }) {
+                    Some(asked) => {
+                        answered.insert(call);
+                        if self.is_parted(asked.message, message) {
+                            self.add(
+                                Code::MisplacedResult,
+                                from.raw,
+                                "a tool result does not stand right after its call",
+                            );
+                        }
                     }
-                }
-                None if answered.contains(call.as_str()) => {
-                    add(
+                    None if answered.contains(call.as_str()) => self.add(
                         Code::SecondResult,
                         from.raw,
                         "the call has a result already",
-                    );
+                    ),
+                    None => self.add(
+                        Code::OrphanResult,
+                        from.raw,
+                        "no earlier message makes the call this result answers",
+                    ),
                 }
-                None => add(
-                    Code::OrphanResult,
-                    from.raw,
-                    "no earlier message makes the call this result answers",
-                ),
             }
         }
     }
-    for (m, p, _) in duplicates(parsed) {
-        let Part::ToolCall { id, .. } = &messages[m].message.parts[p] else {
-            continue;
+
+    /// Returns `true` if something stands between the message with a call and the message with its result.
+    fn is_parted(&self, call: usize, result: usize) -> bool {
+        let parsed = self.parsed;
+        // items of one turn stand side by side
+        let is_beside = |between: &ParsedMessage| {
+            parsed.dialect == Dialect::Responses && between.message.role == Role::Assistant
         };
-        let shown: String = id.chars().take(40).collect();
-        add(
-            Code::DuplicateId,
-            messages[m].raw,
-            &format!("the id \"{shown}\" belongs to an earlier call"),
-        );
+        parsed.messages[call + 1..result].iter().any(|between| {
+            between.message.role != Role::Tool && !is_beside(between) && says_anything(between)
+        })
+    }
+
+    /// Finds calls with the id of an earlier call.
+    fn ids(&mut self) {
+        let parsed = self.parsed;
+        for (m, p, _) in duplicates(parsed) {
+            let Part::ToolCall { id, .. } = &parsed.messages[m].message.parts[p] else {
+                continue;
+            };
+            let shown: String = id.chars().take(40).collect();
+            self.add(
+                Code::DuplicateId,
+                parsed.messages[m].raw,
+                &format!("the id \"{shown}\" belongs to an earlier call"),
+            );
+        }
     }
 }
 
