@@ -30,16 +30,20 @@ extern "C" {
 /// The limits on time and size of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience {
-    /// Milliseconds until the head of the answer. A large model on a slow disk that reads a long prompt without a
-    /// graphics card needs minutes.
+    /// Milliseconds until the head of the answer, and until each of the first pieces of the body. A large model on a slow
+    /// disk that reads a long prompt without a graphics card needs minutes, and some servers send the head and an empty
+    /// first event before that.
     pub first_byte_ms: u32,
-    /// Milliseconds between two pieces of the body.
+    /// Milliseconds between two later pieces of the body.
     pub idle_ms: u32,
     /// Milliseconds for the whole request.
     pub whole_ms: u32,
     /// The largest body in bytes.
     pub bytes: u32,
 }
+
+/// The pieces of a body that may come before the model has read its prompt, and the first one after that.
+const FIRST_PIECES: u32 = 2;
 
 impl Patience {
     /// The limits for an answer that a model writes.
@@ -174,6 +178,7 @@ impl FetchTransport {
                     _connection: connection,
                     signal,
                     patience,
+                    pieces: 0,
                     received: 0,
                     deadline,
                 }
@@ -213,6 +218,7 @@ struct Reading {
     _connection: Connection,
     signal: Signal,
     patience: Patience,
+    pieces: u32,
     received: usize,
     deadline: Sleep,
 }
@@ -236,11 +242,18 @@ impl Reading {
             reader,
             signal,
             patience,
+            pieces,
             received,
             deadline,
             ..
         } = self;
-        let read = within(JsFuture::from(reader.read()), signal, patience.idle_ms);
+        let silence = if *pieces < FIRST_PIECES {
+            patience.first_byte_ms
+        } else {
+            patience.idle_ms
+        };
+        *pieces = pieces.saturating_add(1);
+        let read = within(JsFuture::from(reader.read()), signal, silence);
         let piece = match select(pin!(read), deadline).await {
             Either::Left((piece, _)) => piece?,
             Either::Right(_) => return Err(timed_out(patience.whole_ms)),

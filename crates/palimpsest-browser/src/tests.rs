@@ -423,6 +423,23 @@ async fn patience_has_an_end() {
         assert_eq!(closed(), "true");
     }
     {
+        // The head comes before the prompt is read, with a first piece that says nothing.
+        let patience = Patience {
+            first_byte_ms: 1_500,
+            idle_ms: 300,
+            whole_ms: 10_000,
+            bytes: 1_000,
+        };
+        let slow = server().with_patience(patience);
+        let _fake = dripping("x", 700, 2);
+        assert_eq!(read(&slow, Signal::never()).await, Ok(2));
+        let _fake = dripping("x", 700, 9);
+        assert_eq!(
+            read(&slow, Signal::never()).await,
+            Err(ModelError::TimedOut { seconds: 1 })
+        );
+    }
+    {
         // The body is never silent for long and never done.
         let _fake = dripping("x", 50, 10_000);
         let begun = HostClock.now();
