@@ -1,6 +1,7 @@
 // The models of an Ollama server: a person downloads one from the page and removes it again.
 
 import assert from "node:assert/strict";
+import fs from "node:fs";
 import test from "node:test";
 import { click, messages, ready, text, until } from "./acts.mjs";
 import { startFake } from "../ollama/fake.mjs";
@@ -82,6 +83,15 @@ for (const engine of ENGINES) test(`models of all servers stand in one list (${e
     await messages(page, 4);
     const asked = beside.requests.filter(({ method, path }) => method === "POST" && path === "/v1/chat/completions");
     assert.equal(JSON.parse(asked.at(-1).body).model, "tiny:1b");
+
+    // the session notes who runs its model
+    const saved = await world.downloads();
+    await page.evaluate(() => (location.hash = "context"));
+    await click(page, "#save-as");
+    await page.waitForSelector("dialog[open] .forms");
+    await page.evaluate(() => [...document.querySelectorAll("dialog .forms button")].find((one) => one.textContent === "Session JSON").click());
+    assert.equal(JSON.parse(fs.readFileSync(await saved(".session.json"), "utf8")).provider, "openai");
+    await page.evaluate(() => (location.hash = "chat"));
 
     // back, from a server that went away
     await beside.close();

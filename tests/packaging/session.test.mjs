@@ -306,6 +306,7 @@ test("a conversation with an Ollama, and its tools", async () => {
       out.types = [...new Set(chunks.map((c) => c.type))];
       out.text = chunks.map((c) => (c.type === "text" ? c.text : "")).join("");
       const reply = await stream.reply();
+      out.provider = (await session.export()).match(/"provider":"([^"]*)"/)?.[1];
       out.reply = [reply.seq, reply.text, reply.reason, reply.stopped, reply.usage.promptTokens > 0, reply.session === session.id];
       const calls = [];
       session.onToolCall(async (call, signal) => { calls.push([call, signal.aborted]); return { degrees: 4 }; });
@@ -319,6 +320,7 @@ test("a conversation with an Ollama, and its tools", async () => {
       out.window = session.window().messages.length;
       await session.close();
     `);
+    assert.equal(got.provider, "ollama");
     assert.deepEqual(got.types, ["stored", "text", "usage", "done"]);
     assert.equal(got.text, "It is raining.");
     assert.deepEqual(got.reply, [1, "It is raining.", "stop", false, true, true]);

@@ -272,6 +272,14 @@ async fn ask(transport: &dyn Transport, request: HttpRequest) -> Result<Vec<u8>,
     whole(answer.body, LIST_BYTES).await
 }
 
+/// The name under which a session notes who runs its model.
+pub const fn provider(server: Server) -> &'static str {
+    match server {
+        Server::InPage => "browser",
+        other => dialect(other).name(),
+    }
+}
+
 const fn dialect(server: Server) -> Dialect {
     match server {
         // the worker of the page answers as an Ollama does

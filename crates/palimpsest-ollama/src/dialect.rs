@@ -10,3 +10,14 @@ pub enum Dialect {
     /// [`Dialect::OpenAi`] with the extensions of llama.cpp's server.
     LlamaCpp,
 }
+
+impl Dialect {
+    /// Its name, as sessions and files have it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ollama => "ollama",
+            Self::OpenAi => "openai",
+            Self::LlamaCpp => "llama.cpp",
+        }
+    }
+}

@@ -24,7 +24,7 @@ use crate::view::address::Screen;
 use crate::view::budget::Activity;
 use crate::view::hit::Place;
 use crate::view::kept::Kept;
-use crate::{bind, host, page};
+use crate::{bind, host, page, server};
 
 /// Milliseconds between a change in another tab and the reading of it.
 const FOLLOW_AFTER: i32 = 150;
@@ -78,6 +78,7 @@ pub(super) fn begins_with(back: &Back) -> NewSession {
                 ..Config::default()
             },
             model,
+            provider: server::provider(s.server).to_owned(),
             ..NewSession::default()
         }
     })

@@ -21,7 +21,7 @@ use crate::state::{AppState, Notice, Reply, Until, Waiting};
 use crate::text::{T, fill, number, t};
 use crate::view::model::Connection;
 use crate::view::thread::Stats;
-use crate::{bind, page};
+use crate::{bind, page, server};
 
 /// Seconds that a message waits for a model's summary where the session does not say.
 const USUAL_WAIT: u32 = 10;
@@ -207,6 +207,9 @@ pub(super) enum Turn {
 pub(super) async fn talk(back: &Rc<Back>, session: &Session, turn: Turn) {
     let state = back.state;
     title::give_way(back);
+    let provider = server::provider(state.settings.with_untracked(|s| s.server));
+    // a store that fails says so when the message is stored
+    let _ = session.set_provider(provider).await;
     give_model(back, session).await;
     forget_failure(state);
     *back.incoming.borrow_mut() = Incoming::default();

@@ -149,6 +149,16 @@ impl Session {
         Ok(())
     }
 
+    /// Names the provider of the model, if it has another name by now. What was learned of another provider's window does not
+    /// hold for this one.
+    pub async fn set_provider(&self, provider: &str) -> Result<(), EngineError> {
+        if self.head().provider == provider {
+            return Ok(());
+        }
+        self.refit(|head| provider.clone_into(&mut head.provider))
+            .await
+    }
+
     /// Changes the inputs of the window's shares, and the shares with them. Automatic runs are tried again.
     pub(super) async fn refit(&self, edit: impl FnOnce(&mut Head)) -> Result<(), EngineError> {
         self.write(

@@ -202,5 +202,13 @@ fn what_the_server_says_is_the_limit() {
         assert_eq!(s.budget().limit, limit);
         assert!(s.serve_window(Some(10)).await.is_err());
         assert_eq!(s.budget().limit, limit, "nothing can be divided into ten");
+
+        // what one server has is not what another has
+        s.set_provider("openai").await.unwrap();
+        assert!(s.serve_window(Some(4_096)).await.unwrap());
+        s.set_provider("openai").await.unwrap();
+        assert!(s.budget().limit < 4_096);
+        s.set_provider("ollama").await.unwrap();
+        assert_eq!((s.budget().limit, s.head().provider), (limit, "ollama".into()));
     });
 }

@@ -121,6 +121,9 @@ async fn opened(mut options: Options, host: Rc<Host>) -> Result<Session, Failure
             options.policy = Some(with_demands(&policy, demands)?);
         }
         go_on(&session, &options, config).await?;
+        if let Some(server) = &options.server {
+            session.set_provider(server.provider()).await?;
+        }
         session
     } else {
         let defaults = NewSession::default();
@@ -141,6 +144,10 @@ async fn opened(mut options: Options, host: Rc<Host>) -> Result<Session, Failure
             thinking: options.thinking.unwrap_or_default(),
             mode: options.mode.map_or(defaults.mode, Mode::from),
             config: config.unwrap_or_default(),
+            provider: options
+                .server
+                .as_ref()
+                .map_or_else(String::new, |server| server.provider().to_owned()),
             ..NewSession::default()
         };
         engine.create_with_id(&id, new).await?

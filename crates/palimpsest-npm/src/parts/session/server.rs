@@ -57,6 +57,11 @@ const WINDOW_PATIENCE: Patience = Patience {
 };
 
 impl Address {
+    /// The name of whoever runs the model.
+    pub(super) const fn provider(&self) -> &'static str {
+        self.protocol.dialect().name()
+    }
+
     /// The window that the server there has for a model; `None` if it makes room for what it is asked, or does not say.
     pub(crate) async fn window_of(&self, model: &str) -> Result<Option<u32>, Failure> {
         let transport = transport(self)?.with_patience(WINDOW_PATIENCE);
