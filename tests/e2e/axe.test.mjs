@@ -6,6 +6,7 @@ import fs from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import test from "node:test";
+import { defaultModels } from "../ollama/fake/models.mjs";
 import { begin, cleanUp } from "./harness.mjs";
 import { BUSY, STATES, TROUBLE, furnish, hurry, leave, look, outside, touching } from "./screens.mjs";
 
@@ -63,7 +64,8 @@ for (const colours of ["light", "dark", "forced"]) {
 
   test(`nothing that goes on has an accessibility violation in ${colours} colours`, { timeout: 300_000 }, async () => {
     const words = Array.from({ length: 600 }, (_, i) => `word${i} `);
-    const world = await begin({ settings: { window: 4096, automatic: false }, script: { replies: () => ({ content: words, delay_ms: 60 }), delay_ms: 60 } });
+    const models = defaultModels().map((model) => ({ ...model, capabilities: [...model.capabilities, "vision"] }));
+    const world = await begin({ settings: { window: 4096, automatic: false }, script: { models, replies: () => ({ content: words, delay_ms: 60 }), delay_ms: 60 } });
     await hurry(world.page);
     const found = await walk(world.page, colours, BUSY);
     await world.end();

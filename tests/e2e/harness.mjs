@@ -18,7 +18,7 @@ import puppeteer from "puppeteer-core";
 import { startFake } from "../ollama/fake.mjs";
 import { click } from "./acts.mjs";
 
-const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
+export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
 
 /** The built app. */
 export const app = process.env.PALIMPSEST_APP ?? path.join(root, "dist/app");

@@ -3,7 +3,7 @@
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { importFile, say, transcript } from "./harness.mjs";
+import { importFile, root, say, transcript } from "./harness.mjs";
 import { bakery, click, messages, ready, until } from "./acts.mjs";
 
 /** A session with a goal, pins, snapshots, branches, a layer and a tool call; and two more sessions. */
@@ -174,8 +174,13 @@ export const BUSY = [
   ["busy-reply", begun, stopped],
   ["busy-queued", async (page) => { await begun(page); await say(page, "And then about wheat, which some people like better"); await page.waitForSelector(".queued"); }, async (page) => { await press(".queued .link")(page); await stopped(page); }],
   ["busy-attached", async (page) => { await session(page); await (await page.$("#attach")).uploadFile(notes()); await page.waitForSelector(".attached li"); }, press(".attached .quiet")],
+  ["busy-image", async (page) => { await session(page); await (await page.$("#attach")).uploadFile(PICTURE); await page.waitForSelector(".attached img"); await say(page, "What is on it?"); await until(page, () => document.querySelector(".msg.you .image img")?.complete); await page.$eval(".image", (image) => (image.open = true)); }, stopped],
   ["busy-deleted", async (page) => { await session(page); await say(page, "Short"); await until(page, () => document.querySelector(".replying")); await stopped(page); await press("[data-session][aria-current] ~ [aria-label^='Delete session']")(page); await page.waitForSelector(".toast .btn"); }, press(".toast .btn")],
+  ["busy-temporary", async (page) => { await session(page); await press("#temporary")(page); await page.waitForSelector("#keep-session"); await say(page, "Nobody has to find this"); await until(page, () => document.querySelector(".replying")); }, stopped],
 ];
+
+/** A picture of the app, wider than what is sent. */
+const PICTURE = path.join(root, "docs/images/context.png");
 
 function notes() {
   const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "palimpsest-notes-")), "a-file-with-a-rather-long-name-of-its-own.txt");
