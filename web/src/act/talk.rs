@@ -8,7 +8,7 @@ use palimpsest_core::request::ModelError;
 use palimpsest_engine::Session;
 use palimpsest_engine::error::EngineError;
 use palimpsest_engine::ports::Signal;
-use palimpsest_engine::session::{NewMessage, SendEvent};
+use palimpsest_engine::session::{self, NewMessage, SendEvent};
 
 use super::attachments::{attached_to, is_blind, with_attached};
 use super::compaction::tend;
@@ -270,73 +270,22 @@ pub(super) async fn talk(back: &Rc<Back>, session: &Session, turn: Turn) {
         Turn::Waits => session.reply(&options, never, &hear).await,
         Turn::GoesOn => session.continue_reply(&options, never, &hear).await,
     };
-    let shown = back.shows(session);
-    if shown {
+    if back.shows(session) {
         state.reply.set(None);
     }
     let whole = result.as_ref().is_ok_and(|reply| reply.ended.is_none());
-    let mut goes_on = None;
-    match result {
+    let goes_on = match result {
         Ok(reply) => {
-            if let (Some(read), Some(wrote)) =
-                (reply.usage.prompt_tokens, reply.usage.completion_tokens)
-            {
-                let stats = Stats {
-                    read,
-                    wrote,
-                    speed: reply
-                        .usage
-                        .completion_ms
-                        .filter(|ms| *ms > 0)
-                        .map(|ms| f64::from(wrote) * 1000.0 / f64::from(ms)),
-                };
-                back.costs
-                    .borrow_mut()
-                    .insert(bind::place(reply.seq), stats);
-            }
+            note_cost(back, &reply);
             state.say(match reply.ended {
                 Some(Ended::Cut(tokens)) => fill(T::EndedCut, &[&number(tokens)]),
                 Some(Ended::Stopped) => t(T::ReplyStopped).to_owned(),
                 None => t(T::ReplyDone).to_owned(),
             });
+            None
         }
-        Err(EngineError::Model(ModelError::Aborted)) => {
-            state.say(t(T::ReplyStopped));
-        }
-        Err(error) => {
-            let why = error.to_string();
-            state.say(fill(T::ReplyFailed, &[&why]));
-            match &error {
-                EngineError::Store(_) => failed(back, &error),
-                EngineError::RolledOver { session } => {
-                    goes_on = Some(session.clone());
-                    note(why, false);
-                }
-                EngineError::Core(_) => {
-                    // Refused before it was stored: the words go back into the field, with what was attached.
-                    note(why, true);
-                    if let Some(message) = keep {
-                        let text = said_in(&message);
-                        keep_draft(session.id(), &text);
-                        if shown {
-                            state.draft.set(text);
-                            state.attached.set(attached_to(&message.parts));
-                        }
-                    }
-                }
-                EngineError::Model(ModelError::Unreachable { .. }) if shown => {
-                    let arrived = arrived(session);
-                    state.notice.set(Some(Notice::Reply { why, arrived }));
-                    survey();
-                }
-                _ if shown => {
-                    let arrived = arrived(session);
-                    state.notice.set(Some(Notice::Reply { why, arrived }));
-                }
-                _ => note(why, true),
-            }
-        }
-    }
+        Err(error) => failed_reply(back, session, error, keep),
+    };
     if let Some(next) = goes_on {
         return go_on_in(back, session, &next).await;
     }
@@ -353,6 +302,69 @@ pub(super) async fn talk(back: &Rc<Back>, session: &Session, turn: Turn) {
     if whole {
         title::ask(back, session);
     }
+}
+
+/// Keeps what a reply cost, as far as the server says, for the line under it.
+fn note_cost(back: &Back, reply: &session::Reply) {
+    let usage = &reply.usage;
+    let (Some(read), Some(wrote)) = (usage.prompt_tokens, usage.completion_tokens) else {
+        return;
+    };
+    let ms = usage.completion_ms.filter(|ms| *ms > 0);
+    let stats = Stats {
+        read,
+        wrote,
+        speed: ms.map(|ms| f64::from(wrote) * 1000.0 / f64::from(ms)),
+    };
+    back.costs
+        .borrow_mut()
+        .insert(bind::place(reply.seq), stats);
+}
+
+/// Tells the person why there is no reply, or no whole one. `said` is the message that asked for it, if one did. Returns the
+/// session in which the conversation goes on, if it does in another.
+fn failed_reply(
+    back: &Rc<Back>,
+    session: &Session,
+    error: EngineError,
+    said: Option<NewMessage>,
+) -> Option<String> {
+    let state = back.state;
+    let shown = back.shows(session);
+    if matches!(error, EngineError::Model(ModelError::Aborted)) {
+        state.say(t(T::ReplyStopped));
+        return None;
+    }
+    let why = error.to_string();
+    state.say(fill(T::ReplyFailed, &[&why]));
+    match error {
+        EngineError::Store(_) => failed(back, &error),
+        EngineError::RolledOver { session } => {
+            note(why, false);
+            return Some(session);
+        }
+        EngineError::Core(_) => {
+            // Refused before it was stored: the words go back into the field, with what was attached.
+            note(why, true);
+            if let Some(message) = said {
+                let text = said_in(&message);
+                keep_draft(session.id(), &text);
+                if shown {
+                    state.draft.set(text);
+                    state.attached.set(attached_to(&message.parts));
+                }
+            }
+        }
+        _ if shown => {
+            let arrived = arrived(session);
+            state.notice.set(Some(Notice::Reply { why, arrived }));
+            if matches!(error, EngineError::Model(ModelError::Unreachable { .. })) {
+                survey();
+            }
+        }
+        _ => note(why, true),
+    }
+    None
 }
 
 /// Goes on in the session that continues this one, which holds the question that could not be answered here. A person who

@@ -209,6 +209,9 @@ fn what_the_server_says_is_the_limit() {
         s.set_provider("openai").await.unwrap();
         assert!(s.budget().limit < 4_096);
         s.set_provider("ollama").await.unwrap();
-        assert_eq!((s.budget().limit, s.head().provider), (limit, "ollama".into()));
+        assert_eq!(
+            (s.budget().limit, s.head().provider),
+            (limit, "ollama".into())
+        );
     });
 }
