@@ -50,7 +50,7 @@ async fn attach_one(back: &Back, file: File) {
         let text = fill(too_large, &[&name, &bytes(size), &bytes(f64::from(most))]);
         return note(text, true);
     }
-    if is_image && is_blind(back) {
+    if is_image && refuses_images(back) {
         return;
     }
     let part = if is_image {
@@ -70,8 +70,8 @@ async fn attach_one(back: &Back, file: File) {
     }
 }
 
-/// Says so if the open session's model is known to see no images.
-pub(super) fn is_blind(back: &Back) -> bool {
+/// Returns `true` if the open session's model is known to see no images, and tells the person so.
+pub(super) fn refuses_images(back: &Back) -> bool {
     let chosen = back.session().map(|session| session.head().model);
     let chosen = chosen.filter(|name| !name.is_empty());
     let Some(name) = chosen.or_else(|| usual_model(back.state)) else {

@@ -38,21 +38,19 @@ pub(super) fn options(back: &Back) -> SendOptions {
 /// The request with what goes with its model. How words are chosen is a matter of replies alone; how long a model
 /// stays loaded, of every request.
 pub(super) fn tune(state: AppState, request: &mut ChatRequest) {
-    let can = |what| {
+    let is = |what: fn(&ModelEntry) -> bool| {
         state.models.with_untracked(|all| {
             let there = all.iter().find(|m| m.name == request.model);
-            there.is_some_and(|m| m.can(what))
+            there.is_some_and(what)
         })
     };
+    let (may_think, is_blind) = (is(ModelEntry::may_think), is(ModelEntry::is_blind));
     // Ollama refuses tools for a model that cannot use them
-    if !request.tools.is_empty() && can("completion") && !can("tools") {
+    if is(|m| m.can("completion") && !m.can("tools")) {
         request.tools.clear();
     }
-    // and shows some models a mark in the text where they see no images
-    if state.models.with_untracked(|all| {
-        let there = all.iter().find(|m| m.name == request.model);
-        there.is_some_and(ModelEntry::is_blind)
-    }) {
+    // and images for one that sees none
+    if is_blind {
         for part in request.messages.iter_mut().flat_map(|m| &mut m.parts) {
             if let Part::Image { name, .. } = part {
                 *part = Part::text(format!("[image: {name}]"));
@@ -64,12 +62,7 @@ pub(super) fn tune(state: AppState, request: &mut ChatRequest) {
         (own.unwrap_or_default(), s.temperature)
     });
     // and to think of one that cannot
-    let think = own.think.filter(|_| {
-        state.models.with_untracked(|all| {
-            let there = all.iter().find(|m| m.name == request.model);
-            there.is_some_and(ModelEntry::may_think)
-        })
-    });
+    let think = own.think.filter(|_| may_think);
     let options = &mut request.options;
     options.keep_alive = own.keep_alive.or(options.keep_alive);
     if request.purpose == Purpose::Chat {

@@ -106,6 +106,10 @@ fn ask(state: AppState, trial: Option<Trial>) {
     let asked = in_use(state);
     spawn_local(async move {
         let found = server::survey(state, trial).await;
+        // another server was chosen meanwhile, and is asked itself
+        if asked != in_use(state) {
+            return;
+        }
         if let Some(back) = back() {
             for model in &found.models {
                 back.engine.know_model(&model.name, &model.size);

@@ -84,9 +84,13 @@ pub fn settings_elsewhere(name: Option<String>) {
     let mut now = load_settings();
     now.session = state.settings.with_untracked(|s| s.session.clone());
     remember_key(state);
+    let before = state.settings.with_untracked(Settings::in_use);
     state.settings.change(now.clone());
     state.key.set(key_of(&now.in_use()));
     page::dress(&now);
+    if (before.server, before.address) != (now.server, now.address) {
+        super::survey();
+    }
 }
 
 /// Remembers the key of the server in use for as long as the tab is there: another one will be in use.

@@ -10,7 +10,7 @@ use palimpsest_engine::error::EngineError;
 use palimpsest_engine::ports::Signal;
 use palimpsest_engine::session::{self, NewMessage, SendEvent};
 
-use super::attachments::{attached_to, is_blind, with_attached};
+use super::attachments::{attached_to, refuses_images, with_attached};
 use super::compaction::tend;
 use super::sessions::{arrived, forget_failure, offer_reply, together};
 use super::{
@@ -49,7 +49,7 @@ pub fn send(text: String) -> bool {
     let has_image = state
         .attached
         .with_untracked(|all| all.iter().any(has_image));
-    if !can_send(&back) || has_image && is_blind(&back) {
+    if !can_send(&back) || has_image && refuses_images(&back) {
         return false;
     }
     keep_draft(session.id(), "");

@@ -1,5 +1,7 @@
 //! Temporary sessions: they are in memory alone, until the tab closes or somebody keeps them.
 
+use palimpsest_engine::is_temporary;
+
 use super::sessions::{adopt, begins_with, opened, profiles_there};
 use super::{
     failed, go, list, memory_beside, note, open_now, settings::keep_draft, spare, with_engine,
@@ -43,6 +45,10 @@ pub(super) fn keep_session() {
             return note(t(T::BusyReplying).to_owned(), true);
         }
         let id = session.id().to_owned();
+        // a second click
+        if !is_temporary(&id) {
+            return;
+        }
         match back.engine.keep(&id).await {
             Ok(kept) => {
                 keep_draft(&kept, &page::value("#msg"));
