@@ -370,6 +370,31 @@ test("servers that misbehave", { timeout: 240_000 }, async () => {
   }
 });
 
+/** F 75: silence before the answer and within it, and words without end, are cut by limits; minutes are tenths of seconds here. */
+test("a server that is silent, or never ends, is given up", { timeout: 240_000 }, async () => {
+  const fake = await startFake({ delay_ms: 0 });
+  try {
+    const got = await run(`
+      const real = globalThis.setTimeout;
+      const waited = [];
+      globalThis.setTimeout = (then, ms, ...rest) => real(then, ms >= 30_000 ? (waited.push(ms), ms / 600) : ms, ...rest);
+      const url = ${JSON.stringify(fake.url)};
+      for (const mode of ["silent", "hang", "endless"]) {
+        await fetch(url + "/__script", { method: "POST", body: JSON.stringify({ hostile: mode }) });
+        const session = await openSession({ model: "llama3.2:3b", window: 2048, llm: ollama({ url }) });
+        waited.length = 0;
+        const said = await session.send("Hi").reply().then((reply) => [reply.reason], (e) => [e.code]);
+        out[mode] = [...said, session.history().map((item) => item.ended?.how ?? "whole").join(), waited.includes(600_000)];
+        await session.close();
+      }
+    `);
+    // ten minutes until it begins to write; what had arrived is kept, and marked
+    assert.deepEqual(got, { silent: ["timed_out", "whole", true], hang: ["timed_out", "whole,stopped", true], endless: ["too_long", "whole,stopped", true] });
+  } finally {
+    await fake.close();
+  }
+});
+
 /** F 89, F 91, F 18: an export is of one moment; an unknown mode is the assistant; odd names are only names, or refused. */
 test("exports, modes and names", async () => {
   const got = await run(`

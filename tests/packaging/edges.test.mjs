@@ -69,10 +69,31 @@ test("a summary over its target leaves no window over its limit", async () => {
         const said = [...job.prompt.matchAll(/"text":"([^"]+)"/g)].map(([, text]) => "- " + text);
         return said.slice(0, Math.ceil((job.targetTokens * times) / 24)).join("\\n");
       });
-      out[name] = [report.changed, report.after.tokens <= report.limit, validate(messages).ok];
+      out[name] = [asked, report.codes, asked.map((one) => messages.some((m) => m.content.includes(one.split("|")[2]))).join(), report.after.tokens];
     }
   `);
   for (const name of ["a little", "far"]) assert.deepEqual(got[name], [true, true, true], name);
+});
+
+/** F 51: a summary a little over its target is asked for once; one far over it is asked for again, shorter. */
+test("a summary far over its target is asked for again", async () => {
+  const got = await run(`
+    // talk without facts: of such no summary keeps fewer than another
+    const said = ["We looked at the garden and the wall again this morning", "The kitchen door moves a little when the wind blows", "Nobody has been in the cellar for a long while now", "I would paint the gate before the fence gets its turn", "The meadow by the river is wet after all of that rain"];
+    const ends = ["as before", "as ever", "or so it seems", "and that is well", "by and by"];
+    const list = Array.from({ length: 400 }, (_, i) => ({ role: i % 2 ? "assistant" : "user", content: Array.from({ length: 5 }, (_, k) => said[(i + k) % 5] + " " + ends[(i * 3 + k) % 5] + ".").join(" ") }));
+    for (const [name, times] of [["a little", 1.15], ["far", 4]]) {
+      const asked = [];
+      const { report } = await compactWith(list, { window: 8192 }, (job) => {
+        asked.push(job.attempt);
+        const letters = job.targetTokens * 4 * (job.attempt === 1 ? times : 0.7);
+        const lines = [...job.prompt.matchAll(/"text":"([^"]+)"/g)].flatMap(([, text]) => text.split(/(?<=[.]) /));
+        return lines.reduce((text, line) => (text.length > letters ? text : text + "- " + line + String.fromCharCode(10)), "");
+      });
+      out[name] = [asked.includes(1), asked.includes(2), report.codes, report.after.tokens <= report.limit];
+    }
+  `);
+  assert.deepEqual(got, { "a little": [true, false, [], true], far: [true, true, [], true] });
 });
 
 /** F 41 to F 48: a model's size is read from its name, as the figure of trust shows before anything was compacted. */
