@@ -88,7 +88,7 @@ test("a summary far over its target is asked for again", async () => {
         asked.push(job.attempt);
         const letters = job.targetTokens * 4 * (job.attempt === 1 ? times : 0.7);
         const lines = [...job.prompt.matchAll(/"text":"([^"]+)"/g)].flatMap(([, text]) => text.split(/(?<=[.]) /));
-        return lines.reduce((text, line) => (text.length > letters ? text : text + "- " + line + String.fromCharCode(10)), "");
+        return lines.reduce((text, line) => (text.length + line.length > letters ? text : text + "- " + line + String.fromCharCode(10)), "");
       });
       out[name] = [asked.includes(1), asked.includes(2), report.codes, report.after.tokens <= report.limit];
     }
