@@ -123,39 +123,7 @@ impl Session {
             |state| {
                 allows(&state.head)?;
                 let mut head = state.head.clone();
-                let counter = Rc::clone(state.context.counter());
-                let mut ops = Vec::new();
-                let mut stored = Vec::new();
-                dated(&mut head, &new);
-                for new in new {
-                    let seq = head.last_seq.map_or(0, |s| s + 1);
-                    let at = if new.at > 0.0 { new.at } else { now };
-                    let message = Message {
-                        seq,
-                        parent: head.tip,
-                        role: new.role,
-                        origin: new.origin,
-                        parts: new.parts,
-                        at,
-                        ended: new.ended,
-                    };
-                    let tokens = verbatim_tokens(&message, counter.as_ref());
-                    if message.role == Role::User && message.origin == Origin::Host {
-                        state.context.check_message(tokens)?;
-                    }
-                    ops.extend(message_ops(&id, &message, tokens, counter.epoch())?);
-                    if !head.titled && head.title.is_empty() && message.role == Role::User {
-                        head.title = title_of(&message.words());
-                    }
-                    head.tip = Some(seq);
-                    head.last_seq = Some(seq);
-                    head.messages += 1;
-                    stored.push(Stored {
-                        message: Rc::new(message),
-                        tokens,
-                        counted_by: counter.epoch(),
-                    });
-                }
+                let (mut ops, stored) = numbered(state, &mut head, new, &id, now)?;
                 ops.push(Op::Delete {
                     table: Table::Partials,
                     key: session_key(&id),
@@ -245,7 +213,13 @@ impl Session {
         for event in &told {
             self.emit(event);
         }
-        for seq in &added {
+        self.tell_of(&added, asks);
+        Ok(added)
+    }
+
+    /// Tells of messages that were added, and of what came with them. `asks`: a proposal waits for an answer.
+    fn tell_of(&self, added: &[Seq], asks: bool) {
+        for seq in added {
             self.emit(&Event::MessageAdded { seq: *seq });
         }
         if asks {
@@ -257,8 +231,52 @@ impl Session {
             self.emit(&Event::Recalled { seqs });
         }
         self.emit_budget();
-        Ok(added)
     }
+}
+
+/// Gives the messages their numbers at the end of the path, and makes their rows. Fails for a user's message that fits no window.
+fn numbered(
+    state: &super::State,
+    head: &mut Head,
+    new: Vec<NewMessage>,
+    session: &str,
+    now: f64,
+) -> Result<(Vec<Op>, Vec<Stored>), EngineError> {
+    let counter = state.context.counter().as_ref();
+    let counted_by = counter.epoch();
+    let mut ops = Vec::new();
+    let mut stored = Vec::new();
+    dated(head, &new);
+    for new in new {
+        let seq = head.last_seq.map_or(0, |s| s + 1);
+        let at = if new.at > 0.0 { new.at } else { now };
+        let message = Message {
+            seq,
+            parent: head.tip,
+            role: new.role,
+            origin: new.origin,
+            parts: new.parts,
+            at,
+            ended: new.ended,
+        };
+        let tokens = verbatim_tokens(&message, counter);
+        if message.role == Role::User && message.origin == Origin::Host {
+            state.context.check_message(tokens)?;
+        }
+        ops.extend(message_ops(session, &message, tokens, counted_by)?);
+        if !head.titled && head.title.is_empty() && message.role == Role::User {
+            head.title = title_of(&message.words());
+        }
+        head.tip = Some(seq);
+        head.last_seq = Some(seq);
+        head.messages += 1;
+        stored.push(Stored {
+            message: Rc::new(message),
+            tokens,
+            counted_by,
+        });
+    }
+    Ok((ops, stored))
 }
 
 /// Returns the records with a proposal, if the user's message contains an instruction for the whole conversation.
