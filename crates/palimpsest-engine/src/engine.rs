@@ -19,6 +19,7 @@ use crate::rows::{key, seal, session_key};
 use crate::session::{OpenSessions, Session};
 use crate::setup::setup;
 use crate::stored::{Found, claim_whole, find_head, is_newer, mended_key};
+use crate::temporary;
 
 mod profiles;
 
@@ -169,6 +170,13 @@ impl Engine {
     /// Creates a session and opens it.
     pub async fn create(&self, new: NewSession) -> Result<Session, EngineError> {
         let id = self.fresh_id();
+        self.create_with_id(&id, new).await
+    }
+
+    /// Creates a temporary session and opens it. The store has to be [`WithTemporary`](crate::WithTemporary), or the session is
+    /// stored as any other.
+    pub async fn create_temporary(&self, new: NewSession) -> Result<Session, EngineError> {
+        let id = temporary::named(&self.fresh_id());
         self.create_with_id(&id, new).await
     }
 

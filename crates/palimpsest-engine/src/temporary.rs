@@ -2,14 +2,10 @@
 
 use std::rc::Rc;
 
-use crate::engine::Engine;
-use crate::error::EngineError;
-use crate::head::NewSession;
 use crate::ports::{
     Applied, Durability, Expect, Key, KeyPart, Lease, LocalFuture, Op, Query, Row, Store,
     StoreError, Table,
 };
-use crate::session::Session;
 
 /// The beginning of the identifiers of temporary sessions.
 const PREFIX: &str = "temporary-";
@@ -19,10 +15,15 @@ pub fn is_temporary(id: &str) -> bool {
     id.starts_with(PREFIX)
 }
 
+/// The identifier of a new temporary session.
+pub(crate) fn named(fresh: &str) -> String {
+    format!("{PREFIX}{fresh}")
+}
+
 /// The identifier of a session that comes from another: a temporary session's successors and copies are temporary.
 pub(crate) fn like(id: &str, fresh: String) -> String {
     if is_temporary(id) {
-        format!("{PREFIX}{fresh}")
+        named(&fresh)
     } else {
         fresh
     }
@@ -105,13 +106,5 @@ impl Store for WithTemporary {
     ) -> LocalFuture<'a, Result<Applied, StoreError>> {
         self.of(&lease.session)
             .apply(lease, expect, ops, durability)
-    }
-}
-
-impl Engine {
-    /// Creates a temporary session and opens it. Its store has to be [`WithTemporary`], or it is stored as any other.
-    pub async fn create_temporary(&self, new: NewSession) -> Result<Session, EngineError> {
-        let id = format!("{PREFIX}{}", self.fresh_id());
-        self.create_with_id(&id, new).await
     }
 }
