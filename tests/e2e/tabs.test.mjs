@@ -2,6 +2,8 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
+import { startFake } from "../ollama/fake.mjs";
+import { defaultModels } from "../ollama/fake/models.mjs";
 import { click, until } from "./acts.mjs";
 import { ENGINES, begin, cleanUp, say, watch } from "./harness.mjs";
 
@@ -51,6 +53,29 @@ for (const engine of ENGINES) test(`a second tab shows the thread, follows it, a
   await until(first, () => document.querySelectorAll(".msg").length === 6);
   assert.match(await first.$eval(".thread", (thread) => thread.textContent), /From the second[\s\S]*Three\./);
   await world.end();
+});
+
+/** A server that is chosen in one tab is used in all, with its own models. */
+test("a server that another tab chooses is asked here, too", SLOW, async () => {
+  const beside = await startFake({ models: [{ ...defaultModels()[0], name: "beside:1b" }] });
+  try {
+    const world = await begin({ settings: { places: [{ server: "ollama", address: beside.url }] } });
+    const { page: first } = world;
+    await until(first, () => document.querySelector(".live.okc"));
+    const second = await world.browser.newPage();
+    watch(second, world.problems, [world.site.url, world.fake.url, beside.url]);
+    await second.goto(`${world.site.url}/#settings`);
+    await click(second, "#use-0");
+    await until(second, () => document.querySelector(".live.okc"));
+    await first.bringToFront();
+    await until(first, () => document.querySelector(".live.okc"));
+    await click(first, "#model");
+    await until(first, () => document.querySelector("dialog .models [data-model='beside:1b']"));
+    assert.equal(await first.$(".models:not(.elsewhere *) [data-model='qwen3:4b']"), null, "the models of the server before are not its models");
+    await world.end({ tolerate: [/^request: http:\/\/127\.0\.0\.1:/] });
+  } finally {
+    await beside.close();
+  }
 });
 
 test("each session has its own draft, from the first moment it is shown", SLOW, async () => {
