@@ -29,7 +29,8 @@ function reading(turns) {
 async function saved(world, folder, selector, pattern) {
   await click(world.page, selector);
   for (let tries = 0; tries < 200; tries += 1) {
-    const name = fs.readdirSync(folder).find((file) => pattern.test(file));
+    // the file may be there before its content is
+    const name = fs.readdirSync(folder).find((file) => pattern.test(file) && fs.statSync(path.join(folder, file)).size > 0);
     if (name) return fs.readFileSync(path.join(folder, name), "utf8");
     await new Promise((done) => setTimeout(done, 100));
   }
@@ -650,7 +651,7 @@ test("a second server is added, examined and used", SLOW, async (t) => {
   await page.evaluate(() => (location.hash = "chat"));
   await say(page, "/model");
   await page.waitForSelector("dialog [data-model]");
-  assert.deepEqual(await page.$$eval("dialog [data-model]", (all) => all.map((e) => e.dataset.model)), ["qwen3:4b"]);
+  assert.deepEqual(await page.$$eval("dialog .models:not(.elsewhere *) [data-model]", (all) => all.map((e) => e.dataset.model)), ["qwen3:4b"]);
   await click(page, "dialog [data-model='qwen3:4b']");
   await until(page, () => document.querySelector("#model").textContent === "qwen3:4b");
   await say(page, "Who answers?");
