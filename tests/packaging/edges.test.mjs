@@ -69,7 +69,7 @@ test("a summary over its target leaves no window over its limit", async () => {
         const said = [...job.prompt.matchAll(/"text":"([^"]+)"/g)].map(([, text]) => "- " + text);
         return said.slice(0, Math.ceil((job.targetTokens * times) / 24)).join("\\n");
       });
-      out[name] = [asked, report.codes, asked.map((one) => messages.some((m) => m.content.includes(one.split("|")[2]))).join(), report.after.tokens];
+      out[name] = [report.changed, report.after.tokens <= report.limit, validate(messages).ok];
     }
   `);
   for (const name of ["a little", "far"]) assert.deepEqual(got[name], [true, true, true], name);

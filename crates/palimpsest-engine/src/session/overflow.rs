@@ -35,7 +35,7 @@ impl Session {
             }
             (head.window, head.effective_window(), served)
         };
-        self.refit(|head| head.served = served).await?;
+        self.refit(Box::new(|head| head.served = served)).await?;
         let after = self.head().effective_window();
         if after < now {
             self.emit(&Event::Warning {

@@ -155,12 +155,15 @@ impl Session {
         if self.head().provider == provider {
             return Ok(());
         }
-        self.refit(|head| provider.clone_into(&mut head.provider))
+        self.refit(Box::new(|head| provider.clone_into(&mut head.provider)))
             .await
     }
 
     /// Changes the inputs of the window's shares, and the shares with them. Automatic runs are tried again.
-    pub(super) async fn refit(&self, edit: impl FnOnce(&mut Head)) -> Result<(), EngineError> {
+    pub(super) async fn refit(
+        &self,
+        edit: Box<dyn FnOnce(&mut Head) + '_>,
+    ) -> Result<(), EngineError> {
         self.write(
             Durability::Strict,
             |state| {
@@ -180,12 +183,12 @@ impl Session {
     /// Replaces the settings (E3) after checking them. Forms of messages stay as they are.
     pub async fn configure(&self, mut config: Config) -> Result<(), EngineError> {
         config.validate()?;
-        self.refit(|head| {
+        self.refit(Box::new(|head| {
             if let Some(policy) = config.policy.take() {
                 head.policy = policy;
             }
             head.config = config;
-        })
+        }))
         .await?;
         self.emit_budget();
         Ok(())
