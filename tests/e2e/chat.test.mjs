@@ -69,6 +69,7 @@ test("text files go with a message, other files do not", SLOW, async () => {
   await page.waitForSelector(".attached li");
   await say(page, "And in this one?");
   await until(page, () => document.querySelector("#msg").value === "And in this one?" && document.querySelector(".attached")?.textContent.includes("long.txt"));
+  await until(page, () => Number(document.querySelector(".under .num").textContent.replace(/\D/g, "")) > 8_192);
   assert.equal(world.chats().length, 1);
   await world.end();
 });

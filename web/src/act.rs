@@ -50,7 +50,7 @@ mod title;
 mod trash;
 
 pub use address::{link, turn};
-pub use attachments::{address_of, detach, name_of, picture};
+pub use attachments::{address_of, detach, image_at, name_of};
 pub use begin::{end, expect_talk, start};
 pub use branch::{last_said, words};
 pub use compaction::cancel_compaction;

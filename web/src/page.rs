@@ -5,7 +5,7 @@ use leptos::wasm_bindgen::JsCast;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{Element, Event, HtmlElement, MouseEvent};
+use web_sys::{Element, Event, File, FileList, HtmlElement, MouseEvent};
 
 use crate::embed;
 use crate::settings::{Settings, Theme};
@@ -319,4 +319,12 @@ pub fn sample() -> Option<String> {
         .query_selector("meta[name=palimpsest-sample]")
         .ok()??;
     meta.get_attribute("content")
+}
+
+/// The files of a list.
+pub fn files(list: Option<FileList>) -> Vec<File> {
+    let lists = list.iter();
+    lists
+        .flat_map(|list| (0..list.length()).filter_map(|n| list.get(n)))
+        .collect()
 }

@@ -85,7 +85,7 @@ pub struct AppState {
     /// A message that is not sent yet.
     pub waiting: Signal<Option<Waiting>>,
     /// Text files that go with the next message: name and text.
-    pub attached: Signal<Vec<Part>>,
+    pub attached: Signal<Vec<Attached>>,
     /// The beginning of a command in the message field; empty while none is typed.
     pub command: Signal<String>,
     /// The message that the thread is to show; 0 for none.
@@ -293,6 +293,15 @@ pub struct Replayed {
     pub done: bool,
     /// Why one could not be.
     pub failed: String,
+}
+
+/// A file or an image that goes with the next message.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Attached {
+    /// The part of the message.
+    pub part: Part,
+    /// Its tokens, counted when it was attached.
+    pub tokens: u32,
 }
 
 /// The session that is open.

@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use crate::ports::{
-    Applied, Durability, Expect, Key, KeyPart, Lease, LocalFuture, Op, Query, Row, Store,
-    StoreError, Table,
+    Applied, Durability, Expect, KeyPart, Lease, LocalFuture, Op, Query, Row, Store, StoreError,
+    Table,
 };
 
 /// The beginning of the identifiers of temporary sessions.
@@ -71,8 +71,11 @@ impl WithTemporary {
                 rows.extend(self.temporary.read(query.clone()).await?);
                 if let Query::Range { reverse, limit, .. } = query {
                     palimpsest_text::order::sort_by(&mut rows, |a: &Row, b: &Row| {
-                        let (a, b): (&Key, &Key) = (&a.key, &b.key);
-                        if reverse { b.cmp(a) } else { a.cmp(b) }
+                        if reverse {
+                            b.key.cmp(&a.key)
+                        } else {
+                            a.key.cmp(&b.key)
+                        }
                     });
                     if limit > 0 {
                         rows.truncate(limit as usize);

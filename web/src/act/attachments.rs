@@ -1,15 +1,15 @@
 //! The files and images that go with the next message.
 
 use leptos::prelude::{document, window};
-use palimpsest_core::message::Part;
+use palimpsest_core::message::{IMAGE_TOKENS, Part};
 use palimpsest_engine::session::NewMessage;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{CanvasRenderingContext2d, File, HtmlCanvasElement, ImageBitmap};
 
-use super::{Back, contents, drafted, note, usual_model, with_engine};
+use super::{Back, contents, drafted, note, tokens_of, usual_model, with_engine};
 use crate::page;
-use crate::state::AppState;
+use crate::state::{AppState, Attached};
 use crate::text::{T, bytes, fill, number, t};
 use crate::view::model::ModelEntry;
 
@@ -65,7 +65,7 @@ async fn attach_one(back: &Back, file: File) {
         })
     };
     match part {
-        Some(part) => add(back.state, part),
+        Some(part) => add(back, part),
         None => note(fill(T::AttachUnreadable, &[&name]), true),
     }
 }
@@ -89,24 +89,31 @@ pub(super) fn refuses_images(back: &Back) -> bool {
 
 /// Adds a part to those that go with the message. A text file replaces one of the same name; an image gets a name of its own,
 /// since everything that is pasted has the same.
-fn add(state: AppState, mut part: Part) {
+fn add(back: &Back, mut part: Part) {
+    let state = back.state;
     state.attached.update(|all| {
-        let taken = |wanted: &str| all.iter().any(|part| name_of(part) == wanted);
         if let Part::Image { name, .. } = &mut part {
+            let taken = |wanted: &str| all.iter().any(|one| name_of(&one.part) == wanted);
             let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
-            let free = (2..).map(|n| format!("{stem} {n}.{ending}"));
-            let free = std::iter::once(name.clone()).chain(free);
-            *name = free
-                .into_iter()
-                .find(|name| !taken(name))
-                .unwrap_or_default();
+            let numbered = (2..).map(|n| format!("{stem} {n}.{ending}"));
+            let mut names = std::iter::once(name.clone()).chain(numbered);
+            *name = names.find(|name| !taken(name)).unwrap_or_default();
         } else {
-            all.retain(|other| name_of(other) != name_of(&part));
+            all.retain(|one| name_of(&one.part) != name_of(&part));
         }
         state.say(fill(T::Attached, &[name_of(&part)]));
-        all.push(part);
+        all.push(counted(back, part));
     });
     drafted(page::value("#msg"));
+}
+
+/// Counts a part, once: a file may be large, and the draft is counted at every rest.
+pub(super) fn counted(back: &Back, part: Part) -> Attached {
+    let tokens = match &part {
+        Part::Image { .. } => IMAGE_TOKENS,
+        part => tokens_of(back.session().as_ref(), part.words()),
+    };
+    Attached { part, tokens }
 }
 
 /// The name of a file or an image.
@@ -122,7 +129,7 @@ pub fn detach(name: &str) {
     if let Some(state) = AppState::remembered() {
         state
             .attached
-            .update(|all| all.retain(|part| name_of(part) != name));
+            .update(|all| all.retain(|one| name_of(&one.part) != name));
         drafted(page::value("#msg"));
     }
 }
@@ -130,7 +137,8 @@ pub fn detach(name: &str) {
 /// The words with what was attached, each a part of its own.
 pub(super) fn with_attached(state: AppState, text: String) -> NewMessage {
     let mut message = NewMessage::user(text);
-    message.parts.extend(state.attached.get_untracked());
+    let attached = state.attached.get_untracked().into_iter();
+    message.parts.extend(attached.map(|one| one.part));
     state.attached.set(Vec::new());
     message
 }
@@ -201,7 +209,7 @@ fn part(file: &File, media_type: &str, data: String) -> Part {
 
 /// The address of an image of the open session that a page can show: the part `part` of the message with the number `place`. One
 /// that is only linked is not loaded.
-pub fn picture(place: u32, part: usize) -> Option<String> {
+pub fn image_at(place: u32, part: usize) -> Option<String> {
     let session = super::back()?.session()?;
     let item = session.history(Some(place), 1).pop()?;
     address_of(item.message.parts.get(part)?)

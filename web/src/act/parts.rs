@@ -214,7 +214,7 @@ part! {
         view {
             /// The card of a compaction. A first visit has none.
             fn card(number: u32) = ui::card::card;
-            /// What was attached to the next message.
+            /// The list of files and images that go with the next message.
             fn attached_inside() = ui::attached::attached;
             /// The reply that comes in.
             fn incoming() = ui::reply::reply;

@@ -3,21 +3,21 @@
 use std::rc::Rc;
 
 use leptos::task::spawn_local;
-use palimpsest_core::message::{Ended, IMAGE_TOKENS, Part};
+use palimpsest_core::message::{Ended, Part};
 use palimpsest_core::request::ModelError;
 use palimpsest_engine::Session;
 use palimpsest_engine::error::EngineError;
 use palimpsest_engine::ports::Signal;
 use palimpsest_engine::session::{self, NewMessage, SendEvent};
 
-use super::attachments::{attached_to, refuses_images, with_attached};
+use super::attachments::{attached_to, counted, refuses_images, with_attached};
 use super::compaction::tend;
 use super::sessions::{arrived, forget_failure, offer_reply, together};
 use super::{
     Back, Incoming, back, equip, failed, give_model, keep_draft, list, note, open_now, parameters,
     say, show_all, survey, take_in, title, tokens_of, with_engine,
 };
-use crate::state::{AppState, Notice, Reply, Until, Waiting};
+use crate::state::{AppState, Attached, Notice, Reply, Until, Waiting};
 use crate::text::{T, fill, number, t};
 use crate::view::model::Connection;
 use crate::view::thread::Stats;
@@ -45,7 +45,7 @@ pub fn send(text: String) -> bool {
         }
         return waits;
     }
-    let has_image = |part: &Part| matches!(part, Part::Image { .. });
+    let has_image = |one: &Attached| matches!(one.part, Part::Image { .. });
     let has_image = state
         .attached
         .with_untracked(|all| all.iter().any(has_image));
@@ -350,8 +350,11 @@ fn failed_reply(
                 let text = said_in(&message);
                 keep_draft(session.id(), &text);
                 if shown {
-                    state.draft.set(text);
-                    state.attached.set(attached_to(&message.parts));
+                    let attached = attached_to(&message.parts).into_iter();
+                    let attached = attached.map(|part| counted(back, part)).collect();
+                    state.attached.set(attached);
+                    state.draft.set(text.clone());
+                    drafted(text);
                 }
             }
         }
@@ -408,16 +411,10 @@ fn said_in(message: &NewMessage) -> String {
 /// The draft has rested: it is counted and kept.
 pub fn drafted(text: String) {
     let Some(back) = back() else { return };
-    let session = back.session();
-    let of = |text: &str| tokens_of(session.as_ref(), text);
-    let attached = back.state.attached.with_untracked(|all| {
-        let tokens = all.iter().map(|part| match part {
-            Part::Image { .. } => IMAGE_TOKENS,
-            part => of(part.words()),
-        });
-        tokens.sum::<u32>()
-    });
-    back.state.draft_tokens.set(of(&text) + attached);
+    let attached = back.state.attached;
+    let attached: u32 = attached.with_untracked(|all| all.iter().map(|one| one.tokens).sum());
+    let said = tokens_of(back.session().as_ref(), &text);
+    back.state.draft_tokens.set(said + attached);
     // what is typed while another session is being opened is that one's
     if let Some(session) = back.session().filter(|_| !back.opening.is_on()) {
         keep_draft(session.id(), &text);

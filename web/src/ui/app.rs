@@ -11,7 +11,6 @@ use crate::page;
 use crate::signal::{derived, effect};
 use crate::state::{AppState, Dialog};
 use crate::text::{T, language, t};
-use crate::ui::composer::all_of;
 use crate::ui::{chat, side, toast};
 use crate::view::address::Screen;
 use crate::view::model::Connection;
@@ -144,7 +143,7 @@ pub fn listen(state: AppState) {
 
 /// Takes the files that were dropped.
 pub fn dropped(event: &DragEvent) {
-    let files = all_of(event.data_transfer().and_then(|data| data.files()));
+    let files = page::files(event.data_transfer().and_then(|data| data.files()));
     if files.is_empty() {
         return;
     }

@@ -1,22 +1,21 @@
-//! What was attached to the next message.
+//! The list of files and images that go with the next message.
 
 use leptos::prelude::AnyView;
-use palimpsest_core::message::Part;
 
 use crate::act;
 use crate::el::{each, el, key_of};
 use crate::icon::icon;
-use crate::state::AppState;
+use crate::state::{AppState, Attached};
 use crate::text::{T, fill, number, t};
 
 /// The files and images, each with what removes it.
 pub fn attached() -> AnyView {
     let state = AppState::here();
     let files = move || {
-        let lines = |part: &Part| part.words().lines().count() as u32;
+        let lines = |one: &Attached| one.part.words().lines().count() as u32;
         state.attached.with(|all| {
             all.iter()
-                .map(|part| (act::name_of(part).to_owned(), lines(part)))
+                .map(|one| (act::name_of(&one.part).to_owned(), lines(one)))
                 .collect::<Vec<_>>()
         })
     };
@@ -31,7 +30,8 @@ pub fn attached() -> AnyView {
 
 fn line(state: AppState, name: String, lines: u32) -> AnyView {
     let address = state.attached.with_untracked(|all| {
-        let part = all.iter().find(|part| act::name_of(part) == name);
+        let mut parts = all.iter().map(|one| &one.part);
+        let part = parts.find(|part| act::name_of(part) == name);
         part.and_then(act::address_of)
     });
     let item = match address {

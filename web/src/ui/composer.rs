@@ -5,7 +5,7 @@ use std::rc::Rc;
 use leptos::prelude::AnyView;
 use palimpsest_engine::is_temporary;
 use wasm_bindgen::JsCast;
-use web_sys::{ClipboardEvent, Event, File, FileList, HtmlInputElement, KeyboardEvent};
+use web_sys::{ClipboardEvent, Event, HtmlInputElement, KeyboardEvent};
 
 use crate::act;
 use crate::command::{self, Command, Input};
@@ -182,20 +182,12 @@ fn waiting(state: AppState) -> AnyView {
     )
 }
 
-/// What was attached. Its list comes with the code that attaches.
+/// The list of files and images that go with the message. It comes with the code that attaches them.
 fn attached(state: AppState) -> AnyView {
     live_if(
         move || !state.attached.with(Vec::is_empty),
         act::attached_inside,
     )
-}
-
-/// The files of a list.
-pub fn all_of(files: Option<FileList>) -> Vec<File> {
-    let files = files.iter();
-    files
-        .flat_map(|files| (0..files.length()).filter_map(|n| files.get(n)))
-        .collect()
 }
 
 /// Takes what was pasted along with the message, if it is files and no text.
@@ -205,7 +197,7 @@ fn pasted(event: &Event) {
         return;
     };
     let has_text = data.types().includes(&"text/plain".into(), 0);
-    let files = all_of(data.files());
+    let files = page::files(data.files());
     if !files.is_empty() && !has_text {
         event.prevent_default();
         act::attach(files);
@@ -229,7 +221,7 @@ fn attach() -> El {
                         .target()
                         .and_then(|x| x.dyn_into::<HtmlInputElement>().ok());
                     if let Some(input) = input {
-                        act::attach(all_of(input.files()));
+                        act::attach(page::files(input.files()));
                         input.set_value("");
                     }
                 }),

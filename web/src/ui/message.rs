@@ -304,7 +304,7 @@ fn block(block: &Block) -> AnyView {
 
 /// An image, small until somebody wants it large; by name if its bytes are elsewhere.
 fn image(name: &str, media: &str, (place, part): (u32, usize)) -> El {
-    match act::picture(place, part) {
+    match act::image_at(place, part) {
         Some(address) => el("details").class("image").child(
             el("summary").child(
                 el("img")

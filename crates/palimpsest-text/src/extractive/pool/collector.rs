@@ -42,7 +42,7 @@ pub(super) struct Collector<'a> {
     pool: Pool,
     /// The number of each element, by its key.
     ids: HashMap<u64, u32, Plain>,
-    /// What was seen of each element.
+    /// The statistics of each element.
     seen: Vec<Seen>,
     /// The features of each candidate.
     features: Vec<Features>,
@@ -73,7 +73,7 @@ struct Source<'p> {
     voice: f32,
 }
 
-/// What is known of an element that was added to a unit.
+/// The news about an element that was added to a unit.
 struct Added {
     /// The unit did not have it yet.
     is_new_here: bool,
