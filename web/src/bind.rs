@@ -24,16 +24,16 @@ use palimpsest_engine::session::{HistoryItem, Snapshot};
 use palimpsest_engine::{Glance, SessionInfo};
 use palimpsest_tokens::Source;
 
-use crate::view::budget::{Age, Budget, Kind, Segment, stretches};
-use crate::view::card::{Card, Done, Stage, Standing, State};
-use crate::view::layer::LayerView;
-use crate::view::record::{
+use crate::chat::data::sent::{Ink, Sent};
+use crate::chat::data::thread::{Block, Entry, Form, Message, Stats, Who};
+use crate::context::data::budget::{Age, Budget, Kind, Segment, stretches};
+use crate::context::data::card::{Card, Done, Stage, Standing, State};
+use crate::context::data::layer::LayerView;
+use crate::context::data::record::{
     GoalItem, GoalKind, GoalView, PinView, PreviewView, ProposalView, QuoteView, SnapshotView,
     Takes, TriedView, TrustView, Why,
 };
-use crate::view::sent::{Ink, Sent};
-use crate::view::session::{Recall, SessionEntry};
-use crate::view::thread::{Block, Entry, Form, Message, Stats, Who};
+use crate::library::data::session::{Recall, SessionEntry};
 
 /// The number people see.
 pub const fn place(seq: Seq) -> u32 {

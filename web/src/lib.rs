@@ -24,42 +24,21 @@
     reason = "elements are built in chains, and siblings in a view have kindred names"
 )]
 
+pub mod app;
 pub mod bind;
-pub mod command;
-pub mod doctor;
-pub mod export;
-pub mod import;
-pub mod key;
+pub mod chat;
+pub mod context;
+pub mod library;
+pub mod log;
 pub mod markdown;
 pub mod settings;
 pub mod text;
-pub mod view;
 
 #[cfg(target_arch = "wasm32")]
 pub mod act;
 #[cfg(target_arch = "wasm32")]
-pub mod el;
-#[cfg(target_arch = "wasm32")]
-pub mod embed;
-#[cfg(target_arch = "wasm32")]
-pub mod host;
-#[cfg(target_arch = "wasm32")]
-pub mod icon;
-#[cfg(target_arch = "wasm32")]
-pub mod later;
-#[cfg(target_arch = "wasm32")]
-pub mod page;
-#[cfg(target_arch = "wasm32")]
-pub mod resident;
-#[cfg(target_arch = "wasm32")]
-pub mod server;
-#[cfg(target_arch = "wasm32")]
-pub mod signal;
-#[cfg(target_arch = "wasm32")]
-pub mod start;
+pub mod platform;
 #[cfg(target_arch = "wasm32")]
 pub mod state;
 #[cfg(target_arch = "wasm32")]
-pub mod tokenizer;
-#[cfg(target_arch = "wasm32")]
-pub mod ui;
+pub mod widgets;

@@ -1,12 +1,50 @@
 //! The user's settings, kept in localStorage.
 
+/// Servers, models, windows, policies and profiles as they are drawn.
+pub mod data {
+    pub mod connection;
+    pub mod doctor;
+    pub mod key;
+    pub mod policy;
+    pub mod profile;
+    pub mod prompt;
+    pub mod window;
+}
+
+/// What a person sets, and the model servers.
+#[cfg(target_arch = "wasm32")]
+pub mod actions {
+    pub mod model;
+    pub mod parameters;
+    pub mod profiles;
+    pub mod pull;
+    pub mod server;
+    pub mod settings;
+}
+
+/// The settings screen.
+#[cfg(target_arch = "wasm32")]
+pub mod view {
+    pub mod budgeting;
+    pub mod connection;
+    pub mod dialogs;
+    pub mod models;
+    pub mod parameters;
+    pub mod policy;
+    pub mod profiles;
+    pub mod prompts;
+    pub mod settings;
+    pub mod system;
+    pub mod window;
+}
+
 use std::collections::BTreeMap;
 
 use palimpsest_core::policy::Policy;
 use palimpsest_text::number;
 use serde::{Deserialize, Serialize};
 
-use crate::key::{Key, origin_of};
+use crate::settings::data::key::{Key, origin_of};
 
 /// All settings. Unknown keys are ignored, missing ones are the defaults, so that older and newer
 /// pages can share a browser.

@@ -14,24 +14,24 @@ use palimpsest_core::sorted::SortedMap;
 use palimpsest_engine::session::LogEntry;
 use palimpsest_engine::{Fault, Profile};
 
-use crate::key::Key;
-use crate::settings::{Server, Settings};
-use crate::signal::Signal;
-use crate::text::T;
-use crate::view::address::Screen;
-use crate::view::budget::{Activity, Budget};
-use crate::view::card::Card;
-use crate::view::hit::{Hits, Scope};
-use crate::view::kept::Kept;
-use crate::view::layer::LayerView;
-use crate::view::model::{Check, Connection, ModelEntry, Pull};
-use crate::view::record::{
+use crate::app::data::address::Screen;
+use crate::chat::data::sent::Sent;
+use crate::chat::data::thread::Entry;
+use crate::context::data::budget::{Activity, Budget};
+use crate::context::data::card::Card;
+use crate::context::data::layer::LayerView;
+use crate::context::data::record::{
     GoalView, PinView, PreviewView, ProposalView, QuoteView, SnapshotView, TriedView, TrustView,
 };
-use crate::view::sent::Sent;
-use crate::view::session::SessionEntry;
-use crate::view::stored::{Integrity, Sizes};
-use crate::view::thread::Entry;
+use crate::library::data::hit::{Hits, Scope};
+use crate::library::data::kept::Kept;
+use crate::library::data::session::SessionEntry;
+use crate::library::data::stored::{Integrity, Sizes};
+use crate::platform::signal::Signal;
+use crate::settings::data::connection::{Check, Connection, ModelEntry, Pull};
+use crate::settings::data::key::Key;
+use crate::settings::{Server, Settings};
+use crate::text::T;
 
 thread_local! {
     static STATE: Cell<Option<AppState>> = const { Cell::new(None) };

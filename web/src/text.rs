@@ -6,7 +6,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use crate::view::kept::Kept;
+use crate::library::data::kept::Kept;
 
 /// Defines the keys of all texts, and the texts in English: those of the page as it stands first, and those that only screens and
 /// dialogs show.
@@ -295,38 +295,44 @@ mod tests {
     }
 
     /// The files whose code comes with the part `desk` alone, as names under `src`.
-    const DESK: [&str; 31] = [
-        "act/import.rs",
-        "act/layers.rs",
-        "act/library.rs",
-        "act/pull.rs",
-        "act/records.rs",
-        "act/removal.rs",
-        "act/temporary.rs",
-        "act/trash.rs",
-        "ui/budgeting.rs",
-        "ui/connection.rs",
-        "ui/context.rs",
-        "ui/dialog.rs",
-        "ui/dialog/goal.rs",
-        "ui/dialog/layers.rs",
-        "ui/dialog/pin.rs",
-        "ui/dialog/prompts.rs",
-        "ui/dialog/save.rs",
-        "ui/figures.rs",
-        "ui/library.rs",
-        "ui/models.rs",
-        "ui/parameters.rs",
-        "ui/policy.rs",
-        "ui/profiles.rs",
-        "ui/settings.rs",
-        "ui/snapshots.rs",
-        "ui/storage.rs",
-        "ui/trash.rs",
-        "view/policy.rs",
-        "view/policy/rest.rs",
-        "view/policy/rules.rs",
-        "view/profile.rs",
+    const DESK: [&str; 37] = [
+        "app/view/dialog.rs",
+        "chat/actions/removal.rs",
+        "chat/actions/temporary.rs",
+        "chat/view/edit.rs",
+        "context/actions/layers.rs",
+        "context/actions/records.rs",
+        "context/view/context.rs",
+        "context/view/dialogs.rs",
+        "context/view/goal.rs",
+        "context/view/layers.rs",
+        "context/view/pin.rs",
+        "context/view/snapshots.rs",
+        "library/actions/import.rs",
+        "library/actions/library.rs",
+        "library/actions/trash.rs",
+        "library/view/dialogs.rs",
+        "library/view/library.rs",
+        "library/view/save.rs",
+        "library/view/storage.rs",
+        "library/view/trash.rs",
+        "log/view/figures.rs",
+        "settings/actions/pull.rs",
+        "settings/data/policy.rs",
+        "settings/data/policy/rest.rs",
+        "settings/data/policy/rules.rs",
+        "settings/data/profile.rs",
+        "settings/view/budgeting.rs",
+        "settings/view/connection.rs",
+        "settings/view/dialogs.rs",
+        "settings/view/models.rs",
+        "settings/view/parameters.rs",
+        "settings/view/policy.rs",
+        "settings/view/profiles.rs",
+        "settings/view/prompts.rs",
+        "settings/view/settings.rs",
+        "settings/view/system.rs",
+        "widgets/dialog.rs",
     ];
 
     /// Texts that those files show without the part: they come with the page.

@@ -16,22 +16,41 @@ use palimpsest_engine::{Engine, Profile, Sampling, Session};
 use wasm_bindgen::JsValue;
 use web_sys::{Element, File};
 
-use super::{
-    Back, attachments, begin, branch, compaction, figures, hosted, import as files, layers,
-    library, model, page, profiles, pull, records, removal, sample, server, sessions, storage,
-    talk as saying, temporary, trash,
-};
-use crate::export::Format;
-use crate::later::{Door, part};
+use super::Back;
+use crate::app::actions::begin;
+use crate::app::actions::hosted;
+use crate::app::actions::page;
+use crate::app::embed;
+use crate::chat::actions::attachments;
+use crate::chat::actions::branch;
+use crate::chat::actions::removal;
+use crate::chat::actions::talk as saying;
+use crate::chat::actions::temporary;
+use crate::context::actions::compaction;
+use crate::context::actions::layers;
+use crate::context::actions::records;
+use crate::context::data::layer::Writer;
+use crate::context::data::record::{GoalKind, NewLine};
+use crate::library::actions::import as files;
+use crate::library::actions::library;
+use crate::library::actions::sample;
+use crate::library::actions::sessions;
+use crate::library::actions::storage;
+use crate::library::actions::trash;
+use crate::library::data::export::Format;
+use crate::library::data::hit::Place;
+use crate::log::actions::figures;
 use crate::markdown::{dom, math};
+use crate::platform::later::{Door, part};
+use crate::platform::{host, tokenizer};
 use crate::settings::Server;
+use crate::settings::actions::model;
+use crate::settings::actions::profiles;
+use crate::settings::actions::pull;
+use crate::settings::actions::server;
+use crate::settings::data::connection::Connection;
 use crate::state::{Dialog, Undo};
 use crate::text::{self, learn};
-use crate::view::hit::Place;
-use crate::view::layer::Writer;
-use crate::view::model::Connection;
-use crate::view::record::{GoalKind, NewLine};
-use crate::{embed, host, tokenizer, ui};
 
 part! {
     /// German.
@@ -131,9 +150,9 @@ part! {
         }
         view {
             /// What stands in the notes.
-            fn notes_inside() = ui::notes::inside;
+            fn notes_inside() = crate::context::view::notes::inside;
             /// What to do when no model answers.
-            fn offline(connection: Connection) = ui::chat::offline;
+            fn offline(connection: Connection) = crate::chat::view::chat::offline;
         }
     }
 }
@@ -213,11 +232,11 @@ part! {
         }
         view {
             /// The card of a compaction. A first visit has none.
-            fn card(number: u32) = ui::card::card;
+            fn card(number: u32) = crate::context::view::card::card;
             /// The list of files and images that go with the next message.
-            fn attached_inside() = ui::attached::attached;
+            fn attached_inside() = crate::chat::view::attached::attached;
             /// The reply that comes in.
-            fn incoming() = ui::reply::reply;
+            fn incoming() = crate::chat::view::reply::reply;
         }
     }
 }
@@ -233,7 +252,7 @@ part! {
         /// Opens a session at a message or a layer.
         fn open_at(id: String, place: Place) = sessions::open_at;
         /// Does what a command says.
-        fn obey(text: String) = ui::composer::obey;
+        fn obey(text: String) = crate::chat::view::composer::obey;
         /// Another title.
         fn rename(id: String, title: String) = sessions::rename;
         /// Deletes a session, until it is taken back.
@@ -402,19 +421,19 @@ part! {
         }
         view {
             /// What of the open session cannot be read, line by line.
-            fn losses() = ui::storage::losses;
+            fn losses() = crate::library::view::storage::losses;
             /// The screen of layers.
-            fn context_screen() = ui::context::context;
+            fn context_screen() = crate::context::view::context::context;
             /// The screen of all sessions.
-            fn library_screen() = ui::library::library;
+            fn library_screen() = crate::library::view::library::library;
             /// The screen of settings.
-            fn settings_screen() = ui::settings::settings;
+            fn settings_screen() = crate::settings::view::settings::settings;
             /// The screen of the log.
-            fn log_screen() = ui::figures::log;
+            fn log_screen() = crate::log::view::figures::log;
             /// The screen of replays.
-            fn replay_screen() = ui::figures::replay;
+            fn replay_screen() = crate::log::view::figures::replay;
             /// A dialog.
-            fn dialog(dialog: Dialog) = ui::dialog::dialog;
+            fn dialog(dialog: Dialog) = crate::app::view::dialog::dialog;
         }
     }
 }

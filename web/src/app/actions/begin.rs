@@ -1,0 +1,259 @@
+//! The page begins: the store is opened, the last session, and other tabs are listened to.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use leptos::task::spawn_local;
+use palimpsest_browser::{HeadNote, Presence, StorageEvent, Tabs};
+use palimpsest_engine::{DEVICE, Engine, is_temporary};
+use palimpsest_tokens::{Estimator, TokenCounter};
+
+use crate::act::{
+    BACK, Back, Opening, back, create_now, follow, leave_draft, list, memory_store, note, open_now,
+    parts, prose, read_along, reload_profiles, send_held, settle, spare, superseded, survey, talk,
+    toast, want_vocabulary,
+};
+use crate::app::embed;
+use crate::chat::actions::title;
+use crate::library::data::kept::Kept;
+use crate::platform::tokenizer;
+use crate::platform::{host, page};
+use crate::settings::actions::settings::has_damaged_settings;
+use crate::state::{AppState, Notice};
+use crate::text::{T, t};
+
+/// Sessions that are removed for good at the beginning.
+const PURGED_AT_BEGIN: u32 = 2;
+
+/// An action that was asked for before the store was open.
+type Early = Box<dyn FnOnce(Rc<Back>)>;
+
+thread_local! {
+    static EARLY: RefCell<Vec<Early>> = const { RefCell::new(Vec::new()) };
+    static EXPECTED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Keeps an action until the first session is open.
+pub(crate) fn early(action: Early) {
+    EARLY.with_borrow_mut(|all| all.push(action));
+}
+
+/// Opens the store, the last session, and asks the model server.
+pub fn start(state: AppState) {
+    let asked = page::address();
+    let last = state.settings.with_untracked(|s| s.session.clone());
+    if asked.session.is_some() || !last.is_empty() {
+        prose().load();
+    }
+    spawn_local(async move {
+        let tabs = host::tabs();
+        let world = match palimpsest_browser::world(&tabs) {
+            Ok(world) => world,
+            Err(error) => return state.notice.set(Some(Notice::Saving(error.to_string()))),
+        };
+        let Some((store, mut kept)) = host::store(|event| storage_event(&event)).await else {
+            return page::crashed(t(T::PartMissing), "");
+        };
+        let counter: Rc<dyn TokenCounter> = Rc::new(Estimator::default());
+        let mut store = Rc::new(host::Switch::to(store));
+        let engine = Engine::start(Rc::clone(&store) as _, world.clone(), Rc::clone(&counter));
+        let engine = match engine.await {
+            Ok(engine) => engine,
+            Err(error) => {
+                // The store opened and then failed: work from memory, and say so.
+                state.notice.set(Some(Notice::Saving(error.to_string())));
+                kept = Kept::Memory;
+                spare().wait().await;
+                let Some(memory) = memory_store() else {
+                    return;
+                };
+                store = Rc::new(host::Switch::to(memory));
+                match Engine::start(Rc::clone(&store) as _, world.clone(), counter).await {
+                    Ok(engine) => engine,
+                    Err(_) => return,
+                }
+            }
+        };
+        // the app was taken away while its store opened
+        if state.is_gone() {
+            return;
+        }
+        if kept != Kept::Whole {
+            state.notice.set(Some(Notice::Kept(kept)));
+            state.storage.update(|s| s.kept = kept);
+        }
+        let back = Rc::new(Back {
+            state,
+            engine,
+            store,
+            world,
+            session: RefCell::default(),
+            listener: Cell::new(0),
+            wish: Cell::new(0),
+            opening: Opening::of_the_first(),
+            passing: RefCell::default(),
+            follower: Cell::new(false),
+            manual: Cell::new(false),
+            following: Cell::new(false),
+            rests: Cell::new(0),
+            costs: RefCell::default(),
+            incoming: RefCell::default(),
+            titled: RefCell::default(),
+            titling: RefCell::default(),
+            presence: RefCell::default(),
+            listening: RefCell::default(),
+        });
+        BACK.with(|b| *b.borrow_mut() = Some(Rc::clone(&back)));
+        list(&back).await;
+        reload_profiles(Rc::clone(&back));
+        if kept == Kept::Whole && host::lost_since(note_of(state)) {
+            toast(&back, t(T::StoreLost).to_owned(), None, true);
+        }
+        if has_damaged_settings() {
+            toast(&back, t(T::SettingsDamaged).to_owned(), None, true);
+        }
+        note_of(state).save(host::NAME);
+        follow_tabs(&back, &tabs);
+        parts::be_present(Rc::clone(&back));
+        let wanted = asked.session.clone().unwrap_or(last);
+        let known = state.sessions.with_untracked(|all| {
+            all.iter()
+                .find(|s| s.id == wanted)
+                .or_else(|| all.first())
+                .map(|s| s.id.clone())
+        });
+        if known.is_some() {
+            // what a session says is written by it: it stands at once, and whole
+            prose().wait().await;
+            if state.is_gone() {
+                return;
+            }
+        }
+        // a temporary session is not missed
+        if asked.session != known && asked.session.as_ref().is_some_and(|id| !is_temporary(id)) {
+            note(t(T::NoSuchSession).to_owned(), true);
+            settle(state);
+        }
+        match known {
+            // a person has asked for a session meanwhile
+            _ if !back.wishes(0) => {}
+            Some(id) => {
+                open_now(&back, &id, false).await;
+                // who has said something before will soon say more
+                expect_talk();
+            }
+            None => create_now(&back).await,
+        }
+        state.ready.set(true);
+        send_held(&back);
+        if let (Some(id), Some(place)) = (asked.session, asked.place) {
+            follow(id, Some(place));
+        }
+        for action in EARLY.take() {
+            action(Rc::clone(&back));
+        }
+        parts::measure();
+    });
+    survey();
+}
+
+/// Somebody begins to do something, or has a session already: the conversation's code and the model's vocabulary are on their
+/// way before they are needed.
+pub fn expect_talk() {
+    prose().load();
+    talk().load();
+    if !EXPECTED.replace(true)
+        && let Some(back) = back()
+    {
+        want_vocabulary(back);
+    }
+}
+
+/// Returns `true` once a conversation is to be expected: see [`expect_talk`]. Who mounts the app in another page expects one.
+pub(crate) fn is_talk_expected() -> bool {
+    EXPECTED.get() || embed::is_guest()
+}
+
+/// Lets other pages count this one, and has what was deleted long ago removed, in its own time.
+pub(crate) fn be_present(back: Rc<Back>) {
+    spawn_local(async move {
+        let presence = Presence::begin(host::NAME, back.world.ids.as_ref()).await;
+        back.presence.replace(presence);
+        // few have something that waits for its end: what removes it comes with the conversation
+        match back.engine.expired_sessions().await {
+            Ok(expired) if expired.is_empty() => {}
+            Ok(_) => parts::sweep(back),
+            Err(error) => note(error.to_string(), true),
+        }
+    });
+}
+
+/// Removes what waits for its end since long ago; the rest goes when the library is looked at.
+pub(crate) fn sweep(back: Rc<Back>) {
+    spawn_local(async move {
+        if let Err(error) = back.engine.purge_expired(PURGED_AT_BEGIN).await {
+            note(error.to_string(), true);
+        }
+    });
+}
+
+fn storage_event(event: &StorageEvent) {
+    if let StorageEvent::TakenOver { session } = event
+        && let Some(back) = back()
+        && back.session().is_some_and(|s| s.id() == session)
+    {
+        superseded(&back);
+    }
+    if let Some(text) = host::sentence(event) {
+        note(text.to_owned(), true);
+    }
+}
+
+/// How much there is, for the note beside the database.
+pub(crate) fn note_of(state: AppState) -> HeadNote {
+    state.sessions.with_untracked(|all| {
+        let stored = || all.iter().filter(|s| !is_temporary(&s.id));
+        HeadNote {
+            sessions: stored().count() as u32,
+            last_seq: stored().map(|s| s.messages).max().unwrap_or(0),
+        }
+    })
+}
+
+/// Other tabs' sessions appear in the list.
+fn follow_tabs(back: &Rc<Back>, tabs: &Tabs) {
+    let weak = Rc::downgrade(back);
+    let listening = tabs.listen(move |change| {
+        if let Some(back) = weak.upgrade() {
+            if back.follower.get() && back.session().is_some_and(|s| s.id() == change.session) {
+                read_along(&back);
+            }
+            let profiles = change.session == DEVICE;
+            spawn_local(async move {
+                if profiles {
+                    reload_profiles(Rc::clone(&back));
+                }
+                list(&back).await;
+            });
+        }
+    });
+    back.listening.replace(Some(listening));
+}
+
+/// Lets go of everything, where the app is taken away and its page stays.
+pub fn end() {
+    EARLY.take();
+    EXPECTED.set(false);
+    let Some(back) = BACK.take() else { return };
+    // a session that is being opened is not shown any more
+    back.wish();
+    tokenizer::forget();
+    back.listening.replace(None);
+    back.presence.replace(None);
+    title::give_way(&back);
+    leave_draft(&back);
+    if let Some(session) = back.session.take() {
+        session.off(back.listener.get());
+        session.stop();
+    }
+}

@@ -1,0 +1,436 @@
+//! Goal, pins, snapshots, quotes and layers.
+
+use palimpsest_core::goal::{
+    DecisionKind, Goal, GoalEdit, GoalLimits, GoalStatus, MilestoneState, Priority,
+};
+use palimpsest_core::marker::Change;
+use palimpsest_core::message::Message;
+use palimpsest_core::record::{PendingProposal, PinKind};
+use palimpsest_engine::error::EngineError;
+use palimpsest_engine::session::{IfOver, proposal_sentence};
+use palimpsest_tokens::Estimator;
+
+use crate::act::{Back, failed, list, note, show_all, show_head, toast, with_engine, with_writer};
+use crate::bind;
+use crate::context::data::record::{GoalKind, NewLine, PreviewView, Takes};
+use crate::library::actions::sessions::{forget_failure, offer_reply};
+use crate::state::{AppState, Dialog, Undo};
+use crate::text::{T, fill, number, t};
+
+use std::rc::Rc;
+
+/// Shows goal, pins, snapshots and quotes of the open session.
+pub(crate) fn show(back: &Back) {
+    let Some(session) = back.session() else {
+        return;
+    };
+    let state = back.state;
+    let records = session.records();
+    let context = session.context();
+    let tokens = state.budget.with_untracked(|b| {
+        let goal = |s: &&crate::context::data::budget::Segment| {
+            s.kind == crate::context::data::budget::Kind::Goal
+        };
+        b.as_ref().map_or(0, |b| {
+            b.segments.iter().filter(goal).map(|s| s.tokens).sum()
+        })
+    });
+    state
+        .goal
+        .change(records.goal.as_ref().map(|g| bind::goal(g, tokens)));
+    let left_out = &context.rendered_records().left_out;
+    let pins = records.pins.iter();
+    state
+        .pins
+        .change(pins.map(|pin| bind::pin(pin, left_out)).collect());
+    let is_demand = |p: &PendingProposal| matches!(p.proposal.change, Change::Demand { .. });
+    let (demands, proposals): (Vec<_>, Vec<_>) =
+        session.proposals().into_iter().partition(is_demand);
+    // what a compaction has kept meanwhile is no question any more
+    let stands = |change: &Change| {
+        let mut pins = records.pins.iter();
+        matches!(change, Change::Demand { text } if pins.any(|pin| pin.text == *text))
+    };
+    let asked = demands.into_iter().filter(|p| !stands(&p.proposal.change));
+    let asked = asked.map(|p| (p.id, proposal_sentence(&p.proposal.change)));
+    state.asked.change(asked.collect());
+    let proposals = proposals.iter().map(bind::proposal);
+    state.proposals.change(proposals.collect());
+    // of compactions that were all undone nothing is left to doubt
+    let view = context.view();
+    let stands = !view.layers.is_empty() || !view.reduced.is_empty();
+    let compactions = if stands { view.compactions } else { 0 };
+    state
+        .trust
+        .change(bind::trust(&session.reliability(), compactions));
+    let mut snapshots: Vec<_> = session.snapshots().iter().map(bind::snapshot).collect();
+    snapshots.reverse();
+    state.snapshots.change(snapshots);
+    state
+        .quotes
+        .change(bind::quotes(context.view().recalled.as_ref()));
+}
+
+/// Sets what the goal says, with its priority and its status where they are given. Without words the goal goes.
+pub(crate) fn set_goal(text: String, rest: Option<(Priority, GoalStatus)>) {
+    with_writer(move |back, session| async move {
+        let text = text.trim();
+        let (limits, counter) = (GoalLimits::default(), Estimator::default());
+        let goal = if text.is_empty() {
+            Ok(None)
+        } else {
+            match session.records().goal {
+                Some(goal) => {
+                    let describe = GoalEdit::Describe {
+                        text: text.to_owned(),
+                    };
+                    let at = back.world.clock.now();
+                    let rest = rest.into_iter().flat_map(|(priority, status)| {
+                        let status =
+                            (status != goal.status).then_some(GoalEdit::SetStatus { status, at });
+                        [Some(GoalEdit::Prioritise { priority }), status]
+                    });
+                    let mut edits = std::iter::once(describe).chain(rest.flatten());
+                    edits
+                        .try_fold(goal.clone(), |goal, edit| {
+                            goal.apply(edit, limits, &counter)
+                        })
+                        .map(Some)
+                }
+                None => Goal::new(text, back.world.clock.now(), limits, &counter).map(Some),
+            }
+        };
+        match goal {
+            Ok(goal) => commit_goal(&back, goal).await,
+            Err(error) => note(fill(T::GoalRefused, &[&error.to_string()]), true),
+        }
+    });
+}
+
+async fn commit_goal(back: &Rc<Back>, goal: Option<Goal>) {
+    let Some(session) = back.writer() else {
+        return;
+    };
+    if let Err(error) = session.set_goal(goal).await {
+        failed(back, &error);
+    }
+    show_all(back).await;
+}
+
+/// Changes one thing about the goal.
+fn edit_goal(edit: impl FnOnce(f64) -> GoalEdit + 'static) {
+    with_engine(|back| async move {
+        let Some(goal) = back.session().and_then(|s| s.records().goal) else {
+            return;
+        };
+        let edit = edit(back.world.clock.now());
+        match goal.apply(edit, GoalLimits::default(), &Estimator::default()) {
+            Ok(goal) => commit_goal(&back, Some(goal)).await,
+            Err(error) => note(fill(T::GoalRefused, &[&error.to_string()]), true),
+        }
+    });
+}
+
+/// Adds a line to the goal.
+pub(crate) fn add_goal_line(text: String, line: NewLine) {
+    edit_goal(move |at| match line {
+        NewLine::Milestone => GoalEdit::AddMilestone {
+            text,
+            state: MilestoneState::Pending,
+            at,
+        },
+        NewLine::Decision { reason } => GoalEdit::AddDecision {
+            text,
+            rationale: reason,
+            kind: DecisionKind::default(),
+            locked: false,
+        },
+        NewLine::Next => GoalEdit::AddNextStep { text },
+        NewLine::Blocker => GoalEdit::AddBlocker { text },
+        NewLine::File(action) => GoalEdit::RecordArtifact {
+            path: text,
+            action,
+            kind: String::new(),
+        },
+    });
+}
+
+/// Moves a line of the goal on: a milestone from open to begun to done and back, a decision's lock.
+pub(crate) fn turn_goal_item(id: u32, kind: GoalKind) {
+    edit_goal(move |at| match kind {
+        GoalKind::Decision { locked } => GoalEdit::LockDecision {
+            id,
+            locked: !locked,
+        },
+        _ => GoalEdit::SetMilestone {
+            id,
+            state: match kind {
+                GoalKind::ToDo => MilestoneState::InProgress,
+                GoalKind::Doing => MilestoneState::Completed,
+                _ => MilestoneState::Pending,
+            },
+            at,
+        },
+    });
+}
+
+/// Takes a line out of the goal.
+pub(crate) fn remove_goal_item(id: u32) {
+    edit_goal(move |_| GoalEdit::Remove { id });
+}
+
+/// Keeps a line word for word; as a decision if `decided`.
+pub(crate) fn pin(texts: Vec<String>, decided: bool) {
+    with_writer(move |back, session| async move {
+        for text in texts {
+            let kind = if decided {
+                PinKind::Decision
+            } else {
+                PinKind::Pin
+            };
+            match session.pin(kind, &text).await {
+                Ok(_) => back.state.say(fill(T::PinKept, &[text.trim()])),
+                Err(error) => failed(&back, &error),
+            }
+        }
+        show_all(&back).await;
+    });
+}
+
+/// Removes a line from the records. It stays in the conversation.
+pub(crate) fn unpin(id: u32) {
+    with_writer(move |back, session| async move {
+        if let Err(error) = session.unpin(id).await {
+            failed(&back, &error);
+        }
+        show_all(&back).await;
+    });
+}
+
+/// Pins a demand that was found in a message.
+pub(crate) fn confirm_demand(id: u32) {
+    with_writer(move |back, session| async move {
+        if let Err(error) = session.confirm_demand(id).await {
+            failed(&back, &error);
+        }
+        show_all(&back).await;
+    });
+}
+
+/// Takes a proposal over into the goal, or turns it down for good.
+pub(crate) fn decide_proposal(id: u32, accept: bool) {
+    with_writer(move |back, session| async move {
+        let result = if accept {
+            session.accept_proposal(id).await.map(drop)
+        } else {
+            session.decline_proposal(id).await
+        };
+        if let Err(error) = result {
+            failed(&back, &error);
+        }
+        show_all(&back).await;
+    });
+}
+
+/// Does not wait for the summary model any longer: the deterministic summary is taken.
+pub(crate) fn skip_wait() {
+    with_engine(|back| async move {
+        if let Some(session) = back.session() {
+            session.skip_wait();
+        }
+    });
+}
+
+/// Goes on in a new session that starts from the layers and records of this one.
+pub(crate) fn roll_over() {
+    with_writer(|back, session| async move {
+        match session.roll_over().await {
+            Ok(next) => {
+                list(&back).await;
+                crate::act::open_now(&back, next.id(), false).await;
+            }
+            Err(error) => failed(&back, &error),
+        }
+    });
+}
+
+/// Remembers the present under a name, or without one.
+pub(crate) fn snapshot(name: String) {
+    with_writer(move |back, session| async move {
+        let name = if name.trim().is_empty() {
+            t(T::SnapshotUnnamed).to_owned()
+        } else {
+            name.trim().to_owned()
+        };
+        match session.snapshot(&name).await {
+            Ok(_) => note(fill(T::SnapshotTaken, &[&name]), false),
+            Err(error) => failed(&back, &error),
+        }
+        show(&back);
+    });
+}
+
+/// Describes the result of going back to the place after message `tip`: the number of newer messages, and the last
+/// messages there with their numbers.
+pub fn look_back(tip: u32) -> (u32, Vec<(u32, String)>) {
+    let Some(session) = crate::act::back().and_then(|b| b.session()) else {
+        return (0, Vec::new());
+    };
+    let there = session.look_back(tip.checked_sub(1), 2);
+    let words = |m: &Message| {
+        let words = m.words();
+        match words.char_indices().nth(240) {
+            Some((end, _)) => format!("{}…", &words[..end]),
+            None => words,
+        }
+    };
+    let last = there.last.iter().map(|m| (bind::place(m.seq), words(m)));
+    (there.newer, last.collect())
+}
+
+/// Returns to a snapshot. Later messages stay. A snapshot of the present is taken first, under that name if it is not
+/// empty, so the way back is one click.
+pub(crate) fn restore(n: u32, present: String) {
+    with_writer(move |back, session| async move {
+        match session.restore_as(n, &present).await {
+            Ok(()) => {
+                let present = session.snapshots().last().map(|s| s.n);
+                forget_failure(back.state);
+                show_all(&back).await;
+                list(&back).await;
+                offer_reply(back.state, &session);
+                let text = fill(
+                    T::SnapshotRestored,
+                    &[&number(session.message_count() as u32)],
+                );
+                back.state.say(text.clone());
+                toast(&back, text, present.map(|n| Undo::Restore { n }), false);
+            }
+            Err(error) => failed(&back, &error),
+        }
+    });
+}
+
+/// Removes a snapshot. Nothing that was said goes with it.
+pub(crate) fn delete_snapshot(n: u32) {
+    with_writer(move |back, session| async move {
+        if let Err(error) = session.delete_snapshot(n).await {
+            failed(&back, &error);
+        }
+        show(&back);
+    });
+}
+
+/// Takes a recalled quote out of the window.
+pub(crate) fn forget_quote(place: u32) {
+    with_writer(move |back, session| async move {
+        if let Err(error) = session.forget_recalled(place.checked_sub(1)).await {
+            failed(&back, &error);
+        }
+        show_all(&back).await;
+    });
+}
+
+/// Removes a layer. Its messages are sent verbatim again.
+pub(crate) fn lift(layer: u32, if_over: bool) {
+    with_writer(move |back, session| async move {
+        let if_over = if if_over {
+            IfOver::Show
+        } else {
+            IfOver::Refuse
+        };
+        match session.lift_with(layer, if_over).await {
+            Ok(()) => {
+                show_all(&back).await;
+                list(&back).await;
+                let text = fill(T::Lifted, &[&number(session.budget().used.tokens)]);
+                note(text, false);
+            }
+            Err(error @ EngineError::WouldNotFit { .. }) => {
+                back.state.say(error.to_string());
+                toast(
+                    &back,
+                    error.to_string(),
+                    Some(Undo::LiftAll { layer }),
+                    true,
+                );
+            }
+            Err(error) => failed(&back, &error),
+        }
+    });
+}
+
+/// Asks before a layer is lifted: `number` is the one people see.
+pub(crate) fn ask_lift(number: u32) {
+    let Some(state) = AppState::remembered() else {
+        return;
+    };
+    let found = state
+        .layers
+        .with_untracked(|all| all.iter().find(|l| l.number == number).cloned());
+    match found {
+        Some(layer) => {
+            state.layer.set(Some(layer));
+            state.dialog.set(Some(Dialog::Lift));
+        }
+        None => note(fill(T::NoLayer, &[&number.to_string()]), true),
+    }
+}
+
+/// Opens the text of a layer beside its messages.
+pub(crate) fn compare(id: u32) {
+    with_engine(move |back| async move {
+        let Some(session) = back.session() else {
+            return;
+        };
+        match session.layer(id).await {
+            Ok(layer) => {
+                back.state.layer.set(Some(bind::layer(&layer)));
+                back.state.dialog.set(Some(Dialog::Compare));
+            }
+            Err(error) => failed(&back, &error),
+        }
+    });
+}
+
+/// Describes the compaction that would happen now. It asks no model.
+pub(crate) fn preview(focus: String) {
+    with_engine(move |back| async move {
+        let Some(session) = back.session() else {
+            return;
+        };
+        let wish = Some(focus.clone()).filter(|f| !f.is_empty());
+        match session.preview(wish) {
+            Ok(plan) => {
+                let asked =
+                    crate::act::summariser(&back).model.is_some() && plan.covered_tokens > 0;
+                let takes = match session.summary_seconds(&plan) {
+                    _ if !asked => Takes::Nothing,
+                    Some(seconds) => Takes::Seconds(seconds),
+                    None => Takes::Unknown,
+                };
+                back.state.preview.set(Some(PreviewView {
+                    takes,
+                    ..bind::preview(&plan, &focus)
+                }));
+                back.state.dialog.set(Some(Dialog::Preview));
+            }
+            Err(error) => note(fill(T::StatusNothing, &[&error.to_string()]), true),
+        }
+        show_head(&back);
+    });
+}
+
+/// Shows the window of the open session under another policy. Only the newest request counts.
+pub(crate) fn try_policy(text: String) {
+    with_engine(|back| async move {
+        let tried = back.session().map(|s| s.preview_with(&text));
+        back.state.tried.change(match tried {
+            Some(Ok((budget, plan))) => back
+                .state
+                .layers
+                .with_untracked(|layers| Some(bind::tried(&budget, layers, plan.as_ref()))),
+            Some(Err(_)) | None => None,
+        });
+    });
+}

@@ -1,0 +1,148 @@
+//! The models of the Ollama server in use: what it has, a download with its progress, and removal.
+
+use leptos::prelude::AnyView;
+
+use crate::act;
+use crate::app::embed;
+use crate::app::view::header::describe;
+use crate::platform::el::{El, el, live_on, nothing};
+use crate::platform::page;
+use crate::platform::signal::derived;
+use crate::settings::Server;
+use crate::settings::data::connection::{Connection, ModelEntry, Pull};
+use crate::state::{AppState, Dialog};
+use crate::text::{T, bytes, fill, t};
+
+/// Names that the field offers: small models that follow instructions well.
+const KNOWN: [&str; 4] = ["llama3.2:3b", "qwen3:4b", "gemma3:4b", "smollm2:1.7b"];
+
+/// The models, if the server in use is an Ollama that answers. A host's server is the host's to fill.
+pub fn models(state: AppState) -> AnyView {
+    let is_there = derived(move || {
+        let is_ollama = state.settings.with(|s| s.server == Server::Ollama);
+        let answers = state
+            .connection
+            .with(|c| matches!(c, Connection::Connected | Connection::Empty));
+        // a server that is asked again keeps its list meanwhile
+        let asked = state.connection.with(|c| *c == Connection::Asking)
+            && state.models.with(|models| !models.is_empty());
+        is_ollama && (answers || asked) && !embed::asks()
+    });
+    live_on(
+        move || is_there.get(),
+        move |is_there| {
+            if !is_there {
+                return nothing();
+            }
+            el("div")
+                .attr("id", "models")
+                .child(el("h3").child(t(T::ModelsOfServer)))
+                .live_on(
+                    move || state.models.get(),
+                    move |models| {
+                        let rows = models.iter().map(|model| row(state, model));
+                        el("ul").class("installed").children(rows).view()
+                    },
+                )
+                .child(download())
+                .live_on(move || state.pull.get(), |pull| progress(pull.as_ref()))
+                .view()
+        },
+    )
+}
+
+fn row(state: AppState, model: &ModelEntry) -> El {
+    let name = model.name.clone();
+    el("li").child(el("span").child(describe(model))).child(
+        el("button")
+            .class("link")
+            .attr("type", "button")
+            .attr("aria-label", format!("{}: {name}", t(T::Remove)))
+            .child(t(T::Remove))
+            .click(move || {
+                state
+                    .dialog
+                    .set(Some(Dialog::RemoveModel { name: name.clone() }));
+            }),
+    )
+}
+
+/// The form that asks for a name and starts a download.
+fn download() -> El {
+    el("form")
+        .class("addr")
+        .on("submit", |event| {
+            event.prevent_default();
+            act::pull_model(page::value("#pull"));
+        })
+        .child(el("label").attr("for", "pull").child(t(T::PullName)))
+        .child(
+            el("input")
+                .attr("id", "pull")
+                .attr("type", "text")
+                .attr("list", "pull-known")
+                .attr("placeholder", KNOWN[0])
+                .attr("spellcheck", "false")
+                .attr("autocapitalize", "none")
+                .attr("autocomplete", "off"),
+        )
+        .child(
+            el("datalist")
+                .attr("id", "pull-known")
+                .children(KNOWN.iter().map(|name| el("option").attr("value", *name))),
+        )
+        .child(
+            el("button")
+                .class("btn")
+                .attr("type", "submit")
+                .attr("id", "pull-now")
+                .child(t(T::Download)),
+        )
+}
+
+/// The bar of a download, or the reason why it ended.
+fn progress(pull: Option<&Pull>) -> AnyView {
+    let Some(pull) = pull else { return nothing() };
+    if let Some(why) = &pull.failed {
+        return el("p")
+            .class("badc")
+            .attr("role", "alert")
+            .child(why.clone())
+            .view();
+    }
+    let percent = if pull.total > 0.0 {
+        (pull.done / pull.total * 100.0).floor()
+    } else {
+        0.0
+    };
+    let words = if pull.total > 0.0 {
+        fill(
+            T::PullProgress,
+            &[&pull.model, &bytes(pull.done), &bytes(pull.total)],
+        )
+    } else {
+        fill(T::PullBegins, &[&pull.model])
+    };
+    el("div")
+        .child(
+            el("div")
+                .class("progress")
+                .attr("role", "progressbar")
+                .attr("aria-label", fill(T::PullBegins, &[&pull.model]))
+                .attr("aria-valuemin", "0")
+                .attr("aria-valuemax", "100")
+                .attr("aria-valuenow", percent.to_string())
+                .child(el("i").var("--p", format!("{percent}%"))),
+        )
+        .child(
+            el("p").class("acts").child(words).child(
+                el("button")
+                    .class("link")
+                    .attr("type", "button")
+                    .attr("id", "pull-stop")
+                    .child(t(T::Cancel))
+                    .click(act::stop_pull),
+            ),
+        )
+        .view()
+}
