@@ -1,25 +1,16 @@
 //! What a person can do. Every function here may be called from any component at any time: each
 //! checks what it needs, says what went wrong, and leaves what was said untouched.
+//!
+//! The features meet here: a view calls an action, and an action of one feature calls one of another, by the names below.
+//! [`parts`] lists what is loaded later, and everything else is in the page from its beginning or in the part that calls it.
 
-use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
-use std::rc::Rc;
-
-use leptos::task::spawn_local;
-use palimpsest_browser::{Listening, Presence};
-use palimpsest_core::sorted::SortedMap;
-use palimpsest_engine::error::EngineError;
-use palimpsest_engine::ports::{Abort, StoreError, World};
-use palimpsest_engine::{Engine, Session};
-
-use crate::chat::data::thread::Stats;
-use crate::context::data::card::Card;
-use crate::platform::host::Switch;
-use crate::state::{AppState, Notice};
-use crate::text::{T, t};
-
+pub(crate) mod back;
 pub(crate) mod parts;
 
+pub(crate) use back::{BACK, Back, Incoming, back, failed, now, with_engine, with_writer};
+pub(crate) use parts::*;
+
+// what views call at once
 pub use crate::app::actions::address::{link, turn};
 pub use crate::app::actions::begin::{end, expect_talk, start};
 pub use crate::app::actions::hosted::changed_elsewhere;
@@ -28,204 +19,36 @@ pub use crate::chat::actions::attachments::{address_of, detach, image_at, name_o
 pub use crate::chat::actions::branch::{last_said, words};
 pub use crate::chat::actions::talk::{drafted, send, stop, unqueue};
 pub use crate::context::actions::compaction::cancel_compaction;
-pub use crate::context::actions::records::look_back;
+pub use crate::context::actions::snapshots::look_back;
 pub use crate::library::actions::library::found_line;
 pub use crate::library::actions::sessions::{new_session, open, show_message};
 pub use crate::settings::actions::model::{for_model, mode, sampling};
 pub use crate::settings::actions::settings::{
     change, load_settings, settings_elsewhere, switch_theme,
 };
-pub(crate) use parts::{
-    add_goal_line, add_model, add_place, anchor, ask_lift, asked, attach, attached_inside,
-    begin_temporary, bring, bring_back, bring_results_back, card, check_again, check_integrity,
-    choose_elsewhere, choose_model, choose_policy, choose_reserve, choose_server, choose_window,
-    compact, compact_at, compare, confirm_demand, connect, context_screen, continue_reply, copy,
-    copy_window, count_with, cover, decide_proposal, delete, delete_snapshot, desk, dialog,
-    drop_models, drop_place, duplicate, edit_layer, edit_place, erase, export_all, export_session,
-    export_settings, flip, forget_quote, german, guest, host_transport, hosted_store, import,
-    incoming, keep_key, keep_part, keep_session, learn_german, library_screen, lift, load_log,
-    log_screen, look_elsewhere, look_through_trash, losses, mark_end, measure_sessions,
-    measure_storage, memory_beside, memory_store, notes_inside, obey, offline, open_at,
-    open_damaged, open_sample, persist, pin, pin_session, policy_for_model, preview, preview_new,
-    pull_model, purge, read_layer, reader, regenerate, regenerate_with, remove_goal_item,
-    remove_messages, remove_model, remove_profile, rename, replay, replay_screen, resend, restore,
-    retry, rewrite_layer, roll_over, save_log, save_profile, save_request, save_system,
-    save_what_is_left, search, set_formulas, set_goal, set_key, set_system, settings_screen,
-    skip_wait, small_store, snapshot, spare, stop_pull, survey, take_back, take_over, talk, told,
-    try_model, try_policy, turn_goal_item, undo, unpin, use_place, use_profile, use_server, wire,
-    with_layer, write,
-};
 
+// what actions of another feature call
 pub(crate) use crate::app::actions::address::{arrive, follow, present, settle};
-pub(crate) use crate::app::actions::begin::note_of;
+pub(crate) use crate::app::actions::begin::{is_talk_expected, note_of};
 pub(crate) use crate::app::actions::opening::Opening;
 pub(crate) use crate::app::actions::page::{Progress, contents, toast};
 pub(crate) use crate::app::actions::show::{heard, show_all, show_head, show_window};
+pub(crate) use crate::chat::actions::removal::show_branch;
 pub(crate) use crate::chat::actions::reply::take_in;
 pub(crate) use crate::chat::actions::talk::{can_send, send_held, send_waiting};
-pub(crate) use crate::context::actions::compaction::{compact_now, summariser, worked, working};
-pub(crate) use crate::library::actions::sessions::{
-    adopt, begins_with, create_now, leave_draft, list, open_now, read_along, superseded,
+pub(crate) use crate::chat::actions::unanswered::{arrived, forget_failure, offer_reply};
+pub(crate) use crate::context::actions::compaction::{
+    compact_now, summariser, tend, worked, working,
 };
-pub(crate) use crate::settings::actions::model::{give_model, thinks, usual_model};
-pub(crate) use crate::settings::actions::profiles::take_profiles;
+pub(crate) use crate::library::actions::sessions::{
+    adopt, begins_with, create_now, leave_draft, list, open_now, opened, profiles_there,
+    read_along, superseded, together,
+};
+pub(crate) use crate::log::actions::figures::forget_replay;
+pub(crate) use crate::settings::actions::model::{give_model, take_model, thinks, usual_model};
+pub(crate) use crate::settings::actions::parameters;
+pub(crate) use crate::settings::actions::profiles::{load_profiles, take_profiles};
 pub(crate) use crate::settings::actions::server::tokens_of;
 pub(crate) use crate::settings::actions::settings::{
     forget_key, keep_draft, kept_draft, key_of, remember_key,
 };
-pub(crate) use parts::{
-    equip, keep_arrived, prose, reload_profiles, say, settle_in, tell, tended, undo_even_if_over,
-    want_vocabulary,
-};
-
-thread_local! {
-    pub(crate) static BACK: RefCell<Option<Rc<Back>>> = const { RefCell::new(None) };
-}
-
-/// The engine behind the page.
-pub(crate) struct Back {
-    pub(crate) state: AppState,
-    pub(crate) engine: Engine,
-    /// The store of the engine.
-    pub(crate) store: Rc<Switch>,
-    pub(crate) world: World,
-    pub(crate) session: RefCell<Option<Session>>,
-    /// The number of our listener on it.
-    pub(crate) listener: Cell<u32>,
-    /// How often a session was asked for. Only the one that was asked for last is shown.
-    pub(crate) wish: Cell<u32>,
-    /// The time in which a session is opened or made.
-    pub(crate) opening: Opening,
-    /// Cards that are not part of the session's story: working, skipped, failed; by number, with
-    /// the place they stand at.
-    pub(crate) passing: RefCell<SortedMap<u32, (u32, Card)>>,
-    /// Another tab writes the session that is shown here.
-    pub(crate) follower: Cell<bool>,
-    /// A compaction that a person asked for runs: what is sent waits for it.
-    pub(crate) manual: Cell<bool>,
-    /// A reading along that is under way, so that many changes cause one.
-    pub(crate) following: Cell<bool>,
-    /// The number of the newest wait for the conversation to rest.
-    pub(crate) rests: Cell<u32>,
-    /// What the replies of this visit cost, by their numbers.
-    pub(crate) costs: RefCell<SortedMap<u32, Stats>>,
-    /// What has come in of a reply and is not shown yet.
-    pub(crate) incoming: RefCell<Incoming>,
-    /// Sessions whose model was asked for a title in this visit.
-    pub(crate) titled: RefCell<BTreeSet<String>>,
-    /// Ends the asking for a title that goes on.
-    pub(crate) titling: RefCell<Option<Abort>>,
-    /// Lets other pages count this one.
-    pub(crate) presence: RefCell<Option<Presence>>,
-    /// Hears of other tabs.
-    pub(crate) listening: RefCell<Option<Listening>>,
-}
-
-#[derive(Default)]
-pub(crate) struct Incoming {
-    pub(crate) text: String,
-    pub(crate) thinking: String,
-    pub(crate) uncounted: String,
-    pub(crate) frame: bool,
-    pub(crate) counting: bool,
-}
-
-pub(crate) fn back() -> Option<Rc<Back>> {
-    BACK.with(|b| b.borrow().clone())
-}
-
-impl Back {
-    pub(crate) fn session(&self) -> Option<Session> {
-        self.session.borrow().clone()
-    }
-
-    /// Another session is asked for: those asked for before are not shown any more.
-    pub(crate) fn wish(&self) -> u32 {
-        self.wish.set(self.wish.get() + 1);
-        self.wish.get()
-    }
-
-    /// The session that is shown is the one that is asked for.
-    pub(crate) fn wish_for_this(&self) {
-        self.wish();
-        self.opening.end();
-    }
-
-    /// The same for a session that has to be opened or made first: until [`Opening::end`], actions on the session wait.
-    pub(crate) fn wish_to_open(&self) -> u32 {
-        let wish = self.wish();
-        self.opening.begin();
-        wish
-    }
-
-    /// Whether none was asked for since.
-    pub(crate) fn wishes(&self, wish: u32) -> bool {
-        self.wish.get() == wish
-    }
-
-    /// The session that is shown, if this tab writes it; else the person is told who does.
-    pub(crate) fn writer(&self) -> Option<Session> {
-        if self.follower.get() {
-            note(t(T::OtherTab).to_owned(), true);
-            return None;
-        }
-        self.session()
-    }
-
-    /// The same once nothing is being opened any more. Without a session the user is told so.
-    pub(crate) async fn opened(&self) -> Option<Session> {
-        self.opening.over().await;
-        let session = self.writer();
-        if session.is_none() && !self.follower.get() {
-            note(t(T::NoSession).to_owned(), true);
-        }
-        session
-    }
-
-    /// Whether this is the session that is shown. Another one may still be replying.
-    pub(crate) fn shows(&self, session: &Session) -> bool {
-        self.session
-            .borrow()
-            .as_ref()
-            .is_some_and(|s| s.id() == session.id())
-    }
-}
-
-/// Does something with the engine, in its own time. At the start of the page the action waits for the store.
-pub(crate) fn with_engine<F: Future<Output = ()> + 'static>(
-    then: impl FnOnce(Rc<Back>) -> F + 'static,
-) {
-    match back() {
-        Some(back) => spawn_local(then(back)),
-        None => crate::app::actions::begin::early(Box::new(move |back| spawn_local(then(back)))),
-    }
-}
-
-/// Does something with the open session if this tab writes it, and otherwise tells the user why not. The action waits for
-/// a session that is being opened.
-pub(crate) fn with_writer<F: Future<Output = ()> + 'static>(
-    then: impl FnOnce(Rc<Back>, Session) -> F + 'static,
-) {
-    with_engine(|back| async move {
-        if let Some(session) = back.opened().await {
-            then(back, session).await;
-        }
-    });
-}
-
-/// The present time in milliseconds since 1970.
-pub fn now() -> f64 {
-    back().map_or_else(|| js_sys::Date::new_0().get_time(), |b| b.world.clock.now())
-}
-
-/// What a failure means for the page.
-pub(crate) fn failed(back: &Rc<Back>, error: &EngineError) {
-    match error {
-        EngineError::Store(StoreError::Superseded | StoreError::Busy) => superseded(back),
-        EngineError::Store(error) => back
-            .state
-            .notice
-            .set(Some(Notice::Saving(error.to_string()))),
-        other => note(other.to_string(), true),
-    }
-}

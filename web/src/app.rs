@@ -22,6 +22,7 @@ pub mod view {
     pub mod app;
     pub mod dialog;
     pub mod header;
+    pub mod session;
     pub mod side;
     pub mod toast;
 }

@@ -2,6 +2,7 @@
 
 /// The thread as it is drawn, and what a person types.
 pub mod data {
+    pub mod bind;
     pub mod command;
     pub mod line;
     pub mod rows;
@@ -19,18 +20,18 @@ pub mod actions {
     pub mod removal;
     pub mod reply;
     pub mod talk;
-    pub mod temporary;
     pub mod title;
+    pub mod unanswered;
 }
 
 /// The session screen: thread, messages, composer.
 #[cfg(target_arch = "wasm32")]
 pub mod view {
     pub mod attached;
-    pub mod chat;
     pub mod composer;
     pub mod edit;
     pub mod message;
     pub mod reply;
+    pub mod start;
     pub mod thread;
 }

@@ -2,6 +2,7 @@
 
 /// Budgets, cards, layers and records as they are drawn.
 pub mod data {
+    pub mod bind;
     pub mod budget;
     pub mod card;
     pub mod layer;
@@ -14,12 +15,12 @@ pub mod actions {
     pub mod compaction;
     pub mod layers;
     pub mod records;
+    pub mod snapshots;
 }
 
 /// The context screen, the budget bar, cards and notes, and their dialogs.
 #[cfg(target_arch = "wasm32")]
 pub mod view {
-    pub mod bar;
     pub mod card;
     pub mod context;
     pub mod dialogs;

@@ -25,7 +25,6 @@
 )]
 
 pub mod app;
-pub mod bind;
 pub mod chat;
 pub mod context;
 pub mod library;
@@ -38,6 +37,8 @@ pub mod text;
 pub mod act;
 #[cfg(target_arch = "wasm32")]
 pub mod platform;
+#[cfg(target_arch = "wasm32")]
+pub mod server;
 #[cfg(target_arch = "wasm32")]
 pub mod state;
 #[cfg(target_arch = "wasm32")]

@@ -2,6 +2,7 @@
 
 /// Sessions, search results, files and storage as they are drawn.
 pub mod data {
+    pub mod bind;
     pub mod export;
     pub mod hit;
     pub mod import;
@@ -18,6 +19,7 @@ pub mod actions {
     pub mod sample;
     pub mod sessions;
     pub mod storage;
+    pub mod temporary;
     pub mod trash;
 }
 

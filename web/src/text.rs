@@ -6,8 +6,6 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use crate::library::data::kept::Kept;
-
 /// Defines the keys of all texts, and the texts in English: those of the page as it stands first, and those that only screens and
 /// dialogs show.
 macro_rules! texts {
@@ -227,15 +225,6 @@ pub fn bytes(n: f64) -> String {
     }
 }
 
-/// The warning about the place of the messages; `None` if all is well.
-pub fn kept(kept: Kept) -> Option<&'static str> {
-    match kept {
-        Kept::Whole => None,
-        Kept::Small => Some(t(T::StorageSmall)),
-        Kept::Memory => Some(t(T::StorageMemory)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -295,13 +284,13 @@ mod tests {
     }
 
     /// The files whose code comes with the part `desk` alone, as names under `src`.
-    const DESK: [&str; 37] = [
+    const DESK: [&str; 39] = [
         "app/view/dialog.rs",
         "chat/actions/removal.rs",
-        "chat/actions/temporary.rs",
         "chat/view/edit.rs",
         "context/actions/layers.rs",
         "context/actions/records.rs",
+        "context/actions/snapshots.rs",
         "context/view/context.rs",
         "context/view/dialogs.rs",
         "context/view/goal.rs",
@@ -310,6 +299,7 @@ mod tests {
         "context/view/snapshots.rs",
         "library/actions/import.rs",
         "library/actions/library.rs",
+        "library/actions/temporary.rs",
         "library/actions/trash.rs",
         "library/view/dialogs.rs",
         "library/view/library.rs",
@@ -333,6 +323,7 @@ mod tests {
         "settings/view/settings.rs",
         "settings/view/system.rs",
         "widgets/dialog.rs",
+        "widgets/policies.rs",
     ];
 
     /// Texts that those files show without the part: they come with the page.

@@ -73,7 +73,8 @@ fn graph(source: &Path, folder: Option<&str>) -> Graph {
     graph
 }
 
-/// The modules below `root` that a file names, which lies `depth` folders below it. Tests are left out.
+/// The modules below `root` that a file names, which lies `depth` folders below it. Tests are left out. With a `depth` of
+/// `usize::MAX` no path that begins with `super` is followed.
 fn imports(text: &str, depth: usize, root: &str) -> BTreeSet<String> {
     let text = text.split("#[cfg(test)]\nmod tests").next().unwrap();
     let code: String = text
@@ -112,7 +113,9 @@ fn imports(text: &str, depth: usize, root: &str) -> BTreeSet<String> {
         found.insert(name(word.trim()));
     }
     // `super::super::name` reaches the root where there are more of it than folders
-    let above = "super::".repeat(depth + 1);
+    let Some(above) = depth.checked_add(1).map(|n| "super::".repeat(n)) else {
+        return found;
+    };
     for (at, _) in code.match_indices(&above) {
         if !code[..at].ends_with("super::") {
             found.insert(name(&code[at + above.len()..]));
@@ -163,6 +166,111 @@ fn modules_use_each_other_in_one_direction() {
             circles.is_empty(),
             "{name} {folder:?}: these modules need each other: {circles:?}\n{graph:#?}"
         );
+    }
+}
+
+/// The features of the app, and what stands below them. Data stand in a folder of each feature.
+const APP: [&str; 10] = [
+    "app", "chat", "context", "library", "log", "settings", "widgets", "platform", "markdown",
+    "text",
+];
+
+/// The modules of the app, where the data of all features are one module, below everything that draws them. What a person can
+/// do is left out: features call each other by way of `act`, which names the actions of all of them.
+fn app() -> Graph {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let source = root.join("../../web/src");
+    let mut graph = Graph::new();
+    let mut folders: Vec<(PathBuf, String)> = vec![(source.clone(), String::new())];
+    while let Some((folder, module)) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_stem().unwrap().to_str().unwrap();
+            let module = match (module.as_str(), name) {
+                ("", first) => first.to_owned(),
+                (_, "data") => "data".to_owned(),
+                (feature, _) => feature.to_owned(),
+            };
+            if path.is_dir() {
+                folders.push((path, module));
+                continue;
+            }
+            // the settings themselves are data, and `settings.rs` holds them
+            let module = match path.strip_prefix(&source).unwrap().to_str().unwrap() {
+                "settings.rs" => "data".to_owned(),
+                "lib.rs" => continue,
+                _ if module == "act" => continue,
+                _ => module,
+            };
+            let text = fs::read_to_string(&path).unwrap();
+            let used = graph.entry(module.clone()).or_default();
+            for name in imports(&text, usize::MAX, "crate::") {
+                let below = imports(&text, usize::MAX, &format!("crate::{name}::"));
+                used.extend(
+                    below
+                        .iter()
+                        .map(|below| match (name.as_str(), below.as_str()) {
+                            (_, "data") => "data".to_owned(),
+                            ("settings", "actions" | "view") => "settings".to_owned(),
+                            ("settings", _) => "data".to_owned(),
+                            (first, _) => first.to_owned(),
+                        }),
+                );
+            }
+            used.remove("act");
+            used.remove(&module);
+        }
+    }
+    graph
+}
+
+#[test]
+fn features_use_each_other_in_one_direction() {
+    let graph = app();
+    for name in APP {
+        assert!(graph.contains_key(name), "{name} is no module of the app");
+    }
+    let circles = circles(&graph);
+    assert!(
+        circles.is_empty(),
+        "these modules need each other: {circles:?}\n{graph:#?}"
+    );
+    let features = ["app", "chat", "context", "library", "log", "settings"];
+    for below in ["platform", "widgets", "data", "text", "markdown", "state"] {
+        for feature in features {
+            assert!(!graph[below].contains(feature), "{below} uses {feature}");
+        }
+    }
+    for feature in &features[1..] {
+        assert!(
+            !graph[*feature].contains("app"),
+            "{feature} uses the frame of the app"
+        );
+    }
+}
+
+/// An action of one feature calls those of another by the names in `act`, and so it is seen there who calls whom.
+#[test]
+fn actions_of_other_features_are_called_by_act() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/src");
+    let features = ["chat", "context", "library", "log", "settings"];
+    for feature in features {
+        let folder = source.join(feature).join("actions");
+        let mut seen = 0;
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let text = fs::read_to_string(&path).unwrap();
+            for other in features.iter().filter(|other| **other != feature) {
+                let used = imports(&text, usize::MAX, &format!("crate::{other}::"));
+                assert!(
+                    !used.contains("actions"),
+                    "{} calls {other} at once",
+                    path.display()
+                );
+            }
+            seen += 1;
+        }
+        assert!(seen > 0, "{feature} has no actions");
     }
 }
 

@@ -17,37 +17,22 @@ use wasm_bindgen::JsValue;
 use web_sys::{Element, File};
 
 use super::Back;
-use crate::app::actions::begin;
-use crate::app::actions::hosted;
-use crate::app::actions::page;
-use crate::app::embed;
-use crate::chat::actions::attachments;
-use crate::chat::actions::branch;
-use crate::chat::actions::removal;
-use crate::chat::actions::talk as saying;
-use crate::chat::actions::temporary;
-use crate::context::actions::compaction;
-use crate::context::actions::layers;
-use crate::context::actions::records;
+use crate::app::actions::{begin, hosted, page};
+use crate::chat::actions::{attachments, branch, removal, talk as saying};
+use crate::context::actions::{compaction, layers, records, snapshots};
 use crate::context::data::layer::Writer;
 use crate::context::data::record::{GoalKind, NewLine};
-use crate::library::actions::import as files;
-use crate::library::actions::library;
-use crate::library::actions::sample;
-use crate::library::actions::sessions;
-use crate::library::actions::storage;
-use crate::library::actions::trash;
+use crate::library::actions::{
+    import as files, library, sample, sessions, storage, temporary, trash,
+};
 use crate::library::data::export::Format;
 use crate::library::data::hit::Place;
 use crate::log::actions::figures;
 use crate::markdown::{dom, math};
 use crate::platform::later::{Door, part};
-use crate::platform::{host, tokenizer};
+use crate::platform::{guest, host, tokenizer};
 use crate::settings::Server;
-use crate::settings::actions::model;
-use crate::settings::actions::profiles;
-use crate::settings::actions::pull;
-use crate::settings::actions::server;
+use crate::settings::actions::{model, profiles, pull, server};
 use crate::settings::data::connection::Connection;
 use crate::state::{Dialog, Undo};
 use crate::text::{self, learn};
@@ -152,7 +137,7 @@ part! {
             /// What stands in the notes.
             fn notes_inside() = crate::context::view::notes::inside;
             /// What to do when no model answers.
-            fn offline(connection: Connection) = crate::chat::view::chat::offline;
+            fn offline(connection: Connection) = crate::app::view::session::offline;
         }
     }
 }
@@ -162,11 +147,11 @@ part! {
     guest: Guest {
         answer {
             /// The host hears of what happens to the open session.
-            fn tell(event: &Event) -> () = embed::tell;
+            fn tell(event: &Event) -> () = guest::tell;
             /// The storage of a host, if it brings one.
-            fn hosted_store() -> Option<Rc<dyn Store>> = embed::storage;
+            fn hosted_store() -> Option<Rc<dyn Store>> = guest::storage;
             /// The host's way to the model server, if it brings one.
-            fn host_transport() -> Option<Rc<dyn Transport>> = embed::shared_transport;
+            fn host_transport() -> Option<Rc<dyn Transport>> = guest::shared_transport;
         }
     }
 }
@@ -286,22 +271,22 @@ part! {
         /// Takes a proposal over into the goal, or turns it down for good.
         fn decide_proposal(id: u32, accept: bool) = records::decide_proposal;
         /// Does not wait for the summary model any longer: the deterministic summary is taken.
-        fn skip_wait() = records::skip_wait;
+        fn skip_wait() = compaction::skip_wait;
         /// Goes on in a new session that starts from the layers and records of this one.
-        fn roll_over() = records::roll_over;
+        fn roll_over() = sessions::roll_over;
         /// Remembers the present under a name, or without one.
-        fn snapshot(name: String) = records::snapshot;
+        fn snapshot(name: String) = snapshots::snapshot;
         /// Goes back to a snapshot. What was said since stays; the present is remembered first, under that name if it is
         /// not empty, so that the way back is one click.
-        fn restore(n: u32, present: String) = records::restore;
+        fn restore(n: u32, present: String) = snapshots::restore;
         /// Removes a snapshot. Nothing that was said goes with it.
-        fn delete_snapshot(n: u32) = records::delete_snapshot;
+        fn delete_snapshot(n: u32) = snapshots::delete_snapshot;
         /// Takes a recalled quote out of the window.
         fn forget_quote(place: u32) = records::forget_quote;
         /// Takes a layer off: what it covers is sent word for word again.
-        fn lift(layer: u32, if_over: bool) = records::lift;
+        fn lift(layer: u32, if_over: bool) = layers::lift;
         /// Asks before a layer is lifted: `number` is the one people see.
-        fn ask_lift(number: u32) = records::ask_lift;
+        fn ask_lift(number: u32) = layers::ask_lift;
         /// Has tool results sent whole again, of which the model was sent a reference.
         fn bring_results_back(places: Vec<u32>) = layers::bring_results_back;
         /// Keeps messages whole before the watermark, or no longer.
@@ -315,13 +300,13 @@ part! {
         /// Opens the conversation that shows what the page does.
         fn open_sample() = sample::open_sample;
         /// Opens the text of a layer beside what it covers.
-        fn compare(id: u32) = records::compare;
+        fn compare(id: u32) = layers::compare;
         /// Opens the text of a layer.
         fn read_layer(id: u32) = compaction::read_layer;
         /// Says what a compaction would do now. Asks no model.
-        fn preview(focus: String) = records::preview;
+        fn preview(focus: String) = compaction::preview;
         /// What the open session's window would be under another policy. The newest one asked for is shown.
-        fn try_policy(text: String) = records::try_policy;
+        fn try_policy(text: String) = compaction::try_policy;
         /// Takes a file in: a conversation, several, or settings.
         fn import(file: File, take_system: bool) = files::import;
         /// Looks for words in everything there is.

@@ -6,9 +6,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::act;
 use crate::app::view::app;
-use crate::platform::page;
-use crate::platform::resident;
-use crate::platform::tokenizer;
+use crate::platform::{page, resident, tokenizer};
 use crate::settings::Settings;
 use crate::state::AppState;
 use crate::text::{Language, T, language, speak, t};

@@ -21,10 +21,10 @@ use leptos::tachys::html::property::prop;
 use leptos::tachys::html::style::style;
 use leptos::tachys::view::iterators::StaticVec;
 use leptos::tachys::view::{Mountable, Render};
+use palimpsest_core::sorted::SortedSet;
 use send_wrapper::SendWrapper;
 
 use crate::platform::signal::{Shown, effect};
-use palimpsest_core::sorted::SortedSet;
 
 /// An element that is being put together.
 pub struct El {

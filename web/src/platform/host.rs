@@ -12,8 +12,8 @@ use palimpsest_engine::ports::{
 use palimpsest_engine::{MemoryStore, WithTemporary};
 
 use crate::act;
-use crate::app::embed;
 use crate::library::data::kept::Kept;
+use crate::platform::guest;
 use crate::text::{T, t};
 
 /// The name of the database, of the tabs' channel and of the note.
@@ -25,7 +25,7 @@ const HOSTED: &str = "palimpsest-hosted";
 /// The host's store, if it brings one, else the best that this browser allows.
 /// Nothing where it allows none and what would keep them in memory cannot be loaded.
 pub async fn store(on_event: impl Fn(StorageEvent) + 'static) -> Option<(Rc<dyn Store>, Kept)> {
-    if embed::keeps() {
+    if guest::keeps() {
         act::guest().wait().await;
         if let Some(store) = act::hosted_store().flatten() {
             return Some((store, Kept::Whole));
@@ -123,7 +123,7 @@ impl Store for Switch {
 
 /// The channel to the other tabs.
 pub fn tabs() -> Tabs {
-    Tabs::new(if embed::keeps() { HOSTED } else { NAME })
+    Tabs::new(if guest::keeps() { HOSTED } else { NAME })
 }
 
 /// What a storage event means for a person, if anything.

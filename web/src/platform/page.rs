@@ -8,7 +8,7 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::{Element, Event, File, FileList, HtmlElement, MouseEvent};
 
 use crate::app::data::address::Address;
-use crate::app::embed;
+use crate::platform::guest;
 use crate::settings::{Settings, Theme};
 use crate::text::Language;
 
@@ -84,7 +84,7 @@ pub fn find(selector: &str) -> Option<HtmlElement> {
 
 /// What everything of ours is in: the document's root, or the element we are mounted in.
 fn root() -> Option<Element> {
-    embed::root().map_or_else(|| document().document_element(), |root| Some(root.into()))
+    guest::root().map_or_else(|| document().document_element(), |root| Some(root.into()))
 }
 
 /// The element of ours that has the focus.
@@ -103,7 +103,7 @@ pub fn dress(settings: &Settings) {
         return;
     };
     // where a host has colours, they are the person's choice already
-    let (theme, contrast) = embed::theme().unwrap_or((settings.theme, settings.contrast));
+    let (theme, contrast) = guest::theme().unwrap_or((settings.theme, settings.contrast));
     let theme = match theme {
         Theme::System => None,
         Theme::Light => Some("light"),
@@ -116,7 +116,7 @@ pub fn dress(settings: &Settings) {
 
 /// Whether the page is dark now.
 pub fn is_dark(settings: &Settings) -> bool {
-    match embed::theme().map_or(settings.theme, |(theme, _)| theme) {
+    match guest::theme().map_or(settings.theme, |(theme, _)| theme) {
         Theme::Light => false,
         Theme::Dark => true,
         Theme::System => window()
@@ -212,7 +212,7 @@ pub fn toggle(name: &str) {
 
 /// Saves a text as a file, through a link that is clicked, unless the host of a mounted app does it.
 pub fn save(name: &str, kind: &str, text: &str) -> Option<()> {
-    if embed::save(name, text) {
+    if guest::save(name, text) {
         return Some(());
     }
     let parts = js_sys::Array::of1(&text.into());
@@ -237,7 +237,7 @@ pub fn empty(root: &HtmlElement) {
 
 /// Copies a text. Whether it could.
 pub async fn copy(text: &str) -> bool {
-    if let Some(copied) = embed::copy(text) {
+    if let Some(copied) = guest::copy(text) {
         let copied = JsFuture::from(copied).await;
         return copied.is_ok_and(|done| done.is_truthy());
     }
@@ -247,7 +247,7 @@ pub async fn copy(text: &str) -> bool {
 
 /// The address that the page is at. A mounted app has none.
 pub fn address() -> Address {
-    if embed::is_guest() {
+    if guest::is_guest() {
         return Address::default();
     }
     Address::read(&window().location().hash().unwrap_or_default())
@@ -262,14 +262,14 @@ pub fn opens_another(click: &Event) -> bool {
 
 /// Goes to an address, from which Back leads to the one before.
 pub fn visit(address: &Address) {
-    if !embed::is_guest() {
+    if !guest::is_guest() {
         let _ = window().location().set_hash(&address.to_string());
     }
 }
 
 /// Puts an address in place of the present one.
 pub fn replace(address: &Address) {
-    if !embed::is_guest()
+    if !guest::is_guest()
         && let Ok(history) = window().history()
     {
         let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(&format!("#{address}")));
@@ -280,26 +280,26 @@ pub fn replace(address: &Address) {
 pub fn link(address: &Address) -> Option<String> {
     let here = window().location().href().ok()?;
     let page = here.split('#').next()?;
-    (!embed::is_guest()).then(|| format!("{page}#{address}"))
+    (!guest::is_guest()).then(|| format!("{page}#{address}"))
 }
 
 /// Begins anew.
 pub fn reload() {
-    if !embed::again() {
+    if !guest::again() {
         let _ = window().location().reload();
     }
 }
 
 /// Names the page, which is only ours where we are no guest.
 pub fn title(text: &str) {
-    if !embed::is_guest() {
+    if !guest::is_guest() {
         document().set_title(text);
     }
 }
 
 /// Shows the note of a crash, which stands hidden in the shell. Of several crashes it tells the first.
 pub fn crashed(text: &str, detail: &str) {
-    if embed::crashed(text, detail) {
+    if guest::crashed(text, detail) {
         return;
     }
     if let Some(note) = find("#crash").filter(|note| note.has_attribute("hidden")) {

@@ -10,16 +10,14 @@ use futures_util::future::{AbortHandle, abortable};
 use js_sys::{Array, Function, Object, Promise, Reflect, Uint8Array};
 use palimpsest_browser::vocabulary::{SnapshotCache, build, snapshot};
 use palimpsest_browser::{FetchTransport, HostTransport, Patience, Transport, TransportHost};
+use palimpsest_engine::Engine;
+use palimpsest_engine::ports::LocalFuture;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{future_to_promise, spawn_local};
 use web_sys::{DedicatedWorkerGlobalScope, MessageEvent, Worker};
 
-use palimpsest_engine::Engine;
-use palimpsest_engine::ports::LocalFuture;
-
 use crate::act;
-use crate::app::embed;
-use crate::platform::resident;
+use crate::platform::{guest, resident};
 use crate::settings::Server;
 
 /// The one policy the page's rules name: it lets nothing through but the worker's script.
@@ -62,7 +60,7 @@ impl Drop for Work {
             Self::Ours { worker, .. } => worker.terminate(),
             Self::Guests(reading) => {
                 reading.abort();
-                embed::forget_vocabulary();
+                guest::forget_vocabulary();
             }
             Self::InPage(reading) => reading.abort(),
         }
@@ -80,7 +78,7 @@ pub fn want(engine: &Engine, address: &str, key: &str, model: &str) {
     forget();
     let work = if address == Server::InPage.usual_address() {
         Some(in_page(engine, model))
-    } else if embed::is_guest() {
+    } else if guest::is_guest() {
         Some(as_guest(engine, address, key, model))
     } else {
         by_worker(engine, address, key, model)
@@ -126,9 +124,9 @@ fn as_guest(engine: &Engine, address: &str, key: &str, model: &str) -> Work {
     let engine = engine.clone();
     let [address, key, model] = [address, key, model].map(str::to_owned);
     let (reading, end) = abortable(async move {
-        let answer = match embed::vocabulary(&address, &key, &model).await {
+        let answer = match guest::vocabulary(&address, &key, &model).await {
             Some(answer) => answer,
-            None => brought(embed::transport(), address, key, model.clone()).await,
+            None => brought(guest::transport(), address, key, model.clone()).await,
         };
         told(engine, model, answer).await;
     });

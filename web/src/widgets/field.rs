@@ -2,6 +2,9 @@
 
 use std::rc::Rc;
 
+use wasm_bindgen::JsCast;
+use web_sys::HtmlSelectElement;
+
 use crate::platform::el::{El, el};
 use crate::text::{T, t};
 
@@ -68,4 +71,24 @@ pub fn option(value: &str, words: &str, chosen: bool) -> El {
         .attr("value", value)
         .flag("selected", chosen)
         .child(words.to_owned())
+}
+
+/// The choice in a list.
+pub fn selected(event: &web_sys::Event) -> Option<String> {
+    Some(
+        event
+            .target()?
+            .dyn_into::<HtmlSelectElement>()
+            .ok()?
+            .value(),
+    )
+}
+
+/// A button with a text.
+pub fn button(text: T, then: impl FnMut() + 'static) -> El {
+    el("button")
+        .class("btn")
+        .attr("type", "button")
+        .child(t(text))
+        .click(then)
 }

@@ -13,11 +13,9 @@ use crate::act::{
     parts, prose, read_along, reload_profiles, send_held, settle, spare, superseded, survey, talk,
     toast, want_vocabulary,
 };
-use crate::app::embed;
 use crate::chat::actions::title;
 use crate::library::data::kept::Kept;
-use crate::platform::tokenizer;
-use crate::platform::{host, page};
+use crate::platform::{guest, host, page, tokenizer};
 use crate::settings::actions::settings::has_damaged_settings;
 use crate::state::{AppState, Notice};
 use crate::text::{T, t};
@@ -171,7 +169,7 @@ pub fn expect_talk() {
 
 /// Returns `true` once a conversation is to be expected: see [`expect_talk`]. Who mounts the app in another page expects one.
 pub(crate) fn is_talk_expected() -> bool {
-    EXPECTED.get() || embed::is_guest()
+    EXPECTED.get() || guest::is_guest()
 }
 
 /// Lets other pages count this one, and has what was deleted long ago removed, in its own time.

@@ -9,10 +9,12 @@ use palimpsest_engine::event::Event;
 use palimpsest_engine::rows::RevisionRow;
 
 use crate::act::{Back, note, tell, worked, working};
-use crate::app::embed;
-use crate::bind;
+use crate::chat::data::bind::{sent, thread};
+use crate::chat::data::thread::place;
 use crate::context::actions::records;
+use crate::context::data::bind;
 use crate::context::data::card::Card;
+use crate::platform::guest;
 use crate::state::{Lens, Open};
 use crate::text::{T, fill, number};
 
@@ -58,7 +60,7 @@ pub(crate) fn show_head(back: &Back) {
         policy: head.policy,
         profile: head.profile.unwrap_or_default(),
         system: records.system.clone(),
-        messages: head.last_seq.map_or(0, bind::place),
+        messages: head.last_seq.map_or(0, place),
         follower: back.follower.get(),
     };
     back.state.open.change(Some(open));
@@ -79,11 +81,11 @@ pub(crate) fn show_window(back: &Back) {
     let anchors = context.view().anchors.iter();
     state
         .anchors
-        .change(anchors.map(|seq| bind::place(*seq)).collect());
+        .change(anchors.map(|seq| place(*seq)).collect());
     layers.reverse();
     state.layers.change(layers);
     if state.lens.get_untracked() == Lens::Sees {
-        state.sent.change(bind::sent(&session.window()));
+        state.sent.change(sent(&session.window()));
     }
 }
 
@@ -113,14 +115,14 @@ fn show_thread(
     let items = session.history(None, usize::MAX);
     state.cards.change(cards);
     let costs = back.costs.borrow();
-    let entries = bind::thread(&items, &head.model, &places, &costs);
+    let entries = thread(&items, &head.model, &places, &costs);
     drop(costs);
     state.thread.change(entries);
 }
 
 /// Handles an event of the engine.
 pub(crate) fn heard(back: &Rc<Back>, event: &Event) {
-    if embed::is_guest() {
+    if guest::is_guest() {
         tell(event);
     }
     match event {

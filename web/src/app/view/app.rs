@@ -7,8 +7,7 @@ use web_sys::{DragEvent, HashChangeEvent, KeyboardEvent, StorageEvent};
 
 use crate::act;
 use crate::app::data::address::Screen;
-use crate::app::view::{side, toast};
-use crate::chat::view::chat;
+use crate::app::view::{session, side, toast};
 use crate::platform::el::{El, IntoChild, el, live, live_on, nothing};
 use crate::platform::page;
 use crate::platform::signal::{derived, effect};
@@ -56,7 +55,7 @@ fn main(state: AppState) -> El {
     el("main")
         .attr("id", "main")
         .attr("tabindex", "-1")
-        .child(chat::chat())
+        .child(session::session())
         .child(live(move || match screen.get() {
             Screen::Chat => nothing(),
             Screen::Context => act::context_screen(),

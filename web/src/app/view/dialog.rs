@@ -3,11 +3,13 @@
 use leptos::prelude::AnyView;
 
 use crate::act;
+use crate::chat::data::command::NAMES;
 use crate::chat::view::edit;
 use crate::context::view::snapshots::timeline;
 use crate::context::view::{dialogs as context, goal, layers, pin};
 use crate::library::view::{dialogs as sessions, save};
 use crate::platform::el::el;
+use crate::settings::view::settings::{KEYS, key_name};
 use crate::settings::view::{dialogs as settings, system};
 use crate::state::{AppState, Dialog};
 use crate::text::{T, t};
@@ -50,19 +52,12 @@ fn keys(state: AppState) -> AnyView {
             .child(el("dt").child(name))
             .child(el("dd").child(what))
     };
-    let commands = crate::chat::data::command::NAMES
+    let commands = NAMES
         .into_iter()
         .map(|(name, what)| row(el("code").child(name).view(), t(what)));
-    let keys = crate::settings::view::settings::KEYS
+    let keys = KEYS
         .into_iter()
-        .map(|(key, what)| {
-            row(
-                el("kbd")
-                    .child(crate::settings::view::settings::key_name(key))
-                    .view(),
-                t(what),
-            )
-        });
+        .map(|(key, what)| row(el("kbd").child(key_name(key)).view(), t(what)));
     let body = el("div")
         .class("keymap")
         .child(

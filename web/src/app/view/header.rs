@@ -1,20 +1,18 @@
 //! The head of a session: title, model, window, connection, and the budget bar.
 
 use leptos::prelude::AnyView;
-use wasm_bindgen::JsCast;
-use web_sys::HtmlSelectElement;
 
 use crate::act;
 use crate::app::data::address::Screen;
-use crate::context::view::bar;
 use crate::platform::el::{El, IntoChild, el, live_if, live_on, nothing};
 use crate::platform::icon::icon;
 use crate::platform::page;
 use crate::platform::signal::derived;
-use crate::settings::data::connection::{Connection, ModelEntry};
+use crate::settings::data::connection::Connection;
 use crate::settings::view::window::windows;
 use crate::state::{AppState, Dialog};
-use crate::text::{T, fill, number, t};
+use crate::text::{T, fill, t};
+use crate::widgets::bar;
 
 /// The head of the open session.
 pub fn header() -> El {
@@ -114,48 +112,6 @@ fn model(state: AppState) -> AnyView {
         .child(button)
         .child(el("span").class("sub").text_live(about))
         .into_child()
-}
-
-/// A model in one line: name, size, quantisation, windows, bytes.
-pub fn describe(model: &ModelEntry) -> String {
-    let mut parts = vec![model.name.clone()];
-    if !model.size.is_empty() {
-        parts.push(model.size.clone());
-    }
-    if !model.quantisation.is_empty() {
-        parts.push(model.quantisation.clone());
-    }
-    if let Some(trained) = model.trained {
-        parts.push(fill(T::WindowTrained, &[&number(trained)]));
-    }
-    if let Some(bytes) = model.bytes {
-        parts.push(crate::text::bytes(bytes));
-    }
-    parts.extend(capabilities(model));
-    parts.join(" · ")
-}
-
-/// The abilities of a model besides talking, in words: "tools, thinking". `None` if they are unknown.
-pub fn capabilities(model: &ModelEntry) -> Option<String> {
-    let known = [
-        ("tools", T::CanUseTools),
-        ("thinking", T::CanThink),
-        ("vision", T::CanSee),
-    ];
-    let can = |(name, words): &(&str, T)| model.can(name).then(|| t(*words));
-    let words: Vec<&str> = known.iter().filter_map(can).collect();
-    (!words.is_empty()).then(|| words.join(", "))
-}
-
-/// The choice in a list.
-pub fn selected(event: &web_sys::Event) -> Option<String> {
-    Some(
-        event
-            .target()?
-            .dyn_into::<HtmlSelectElement>()
-            .ok()?
-            .value(),
-    )
 }
 
 /// The window of the session.

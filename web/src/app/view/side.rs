@@ -1,20 +1,21 @@
 //! The side column: sessions and screens.
 
-use leptos::prelude::{AnyView, window};
+use leptos::prelude::AnyView;
 use palimpsest_engine::is_temporary;
 use wasm_bindgen::JsCast;
 use web_sys::HtmlInputElement;
 
 use crate::act;
 use crate::app::data::address::{Address, Screen};
-use crate::app::embed;
 use crate::library::data::session::{SessionEntry, When, grouped};
+use crate::library::view::library::new_session;
 use crate::platform::el::{El, each, el, key_of, live_on, nothing};
 use crate::platform::icon::icon;
-use crate::platform::page;
 use crate::platform::signal::{Signal, derived};
+use crate::platform::{guest, page};
 use crate::state::{AppState, Dialog};
 use crate::text::{T, bytes, fill, t};
+use crate::widgets::words::{shortcut, title_of};
 
 /// The side column.
 pub fn side() -> El {
@@ -37,17 +38,6 @@ pub fn side() -> El {
         .child(foot(state))
 }
 
-/// The button for a new session.
-pub fn new_session() -> El {
-    el("button")
-        .class("btn wide new")
-        .attr("type", "button")
-        .child(icon("plus"))
-        .child(t(T::NewSession))
-        .child(el("kbd").child(shortcut("O", true)))
-        .click(act::new_session)
-}
-
 fn search(filter: Signal<String>) -> El {
     el("label")
         .class("find")
@@ -68,20 +58,6 @@ fn search(filter: Signal<String>) -> El {
                 }),
         )
         .child(el("kbd").child(shortcut("K", false)))
-}
-
-/// A key combination as the system writes it.
-pub fn shortcut(key: &str, shift: bool) -> String {
-    let apple = window()
-        .navigator()
-        .user_agent()
-        .is_ok_and(|agent| agent.contains("Mac OS"));
-    match (apple, shift) {
-        (true, true) => format!("⇧⌘{key}"),
-        (true, false) => format!("⌘{key}"),
-        (false, true) => format!("Ctrl ⇧ {key}"),
-        (false, false) => format!("Ctrl {key}"),
-    }
 }
 
 fn list(state: AppState, filter: Signal<String>) -> AnyView {
@@ -184,15 +160,6 @@ fn row(state: AppState, session: SessionEntry) -> El {
         .child(tool(T::Delete, "cross").click(move || act::delete(to_delete.clone())))
 }
 
-/// A session's title, or the text in its place.
-pub fn title_of(session: &SessionEntry) -> String {
-    if session.title.is_empty() {
-        t(T::Untitled).to_owned()
-    } else {
-        session.title.clone()
-    }
-}
-
 /// The links to the screens, with their icons.
 const SCREENS: [(Screen, T, &str); 4] = [
     (Screen::Chat, T::Session, "session"),
@@ -240,7 +207,7 @@ fn foot(state: AppState) -> El {
         el("p")
             .class("line")
             .child(used)
-            .child(embed::theme().is_none().then_some(theme)),
+            .child(guest::theme().is_none().then_some(theme)),
     )
 }
 

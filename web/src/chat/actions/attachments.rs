@@ -7,7 +7,7 @@ use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{CanvasRenderingContext2d, File, HtmlCanvasElement, ImageBitmap};
 
-use crate::act::{Back, contents, drafted, note, tokens_of, usual_model, with_engine};
+use crate::act::{self, Back, contents, drafted, note, tokens_of, usual_model, with_engine};
 use crate::platform::page;
 use crate::settings::data::connection::ModelEntry;
 use crate::state::{AppState, Attached};
@@ -210,7 +210,7 @@ fn part(file: &File, media_type: &str, data: String) -> Part {
 /// The address of an image of the open session that a page can show: the part `part` of the message with the number `place`. One
 /// that is only linked is not loaded.
 pub fn image_at(place: u32, part: usize) -> Option<String> {
-    let session = crate::act::back()?.session()?;
+    let session = act::back()?.session()?;
     let item = session.history(Some(place), 1).pop()?;
     address_of(item.message.parts.get(part)?)
 }

@@ -4,14 +4,16 @@ use std::rc::Rc;
 
 use palimpsest_engine::Session;
 
-use crate::act::{Back, failed, list, note, show_all, with_engine, with_writer};
+use crate::act::{
+    self, Back, failed, forget_failure, list, note, offer_reply, show_all, take_model, with_engine,
+    with_writer,
+};
 use crate::chat::actions::attachments::attached_to;
 use crate::chat::actions::talk::{Turn, talk};
-use crate::chat::data::thread::{Block, Entry, Who};
-use crate::library::actions::sessions::{forget_failure, offer_reply};
-use crate::settings::actions::model::take_model;
+use crate::chat::data::thread::{self, Block, Entry, Who};
+use crate::platform::page;
+use crate::state::AppState;
 use crate::text::{T, t};
-use crate::{bind, state::AppState};
 
 /// Has the last reply written again; the present one stays on its branch.
 pub(crate) fn regenerate() {
@@ -29,7 +31,7 @@ pub(crate) fn regenerate_with(model: String) {
 }
 
 async fn again(back: &Rc<Back>, session: &Session) {
-    if session.is_replying() || !crate::act::can_send(back) {
+    if session.is_replying() || !act::can_send(back) {
         return;
     }
     match session.rewind_to_last_user().await {
@@ -46,7 +48,7 @@ pub(crate) fn continue_reply() {
     with_engine(|back| async move {
         if let Some(session) = back.writer()
             && !session.is_replying()
-            && crate::act::can_send(&back)
+            && act::can_send(&back)
         {
             talk(&back, &session, Turn::GoesOn).await;
         }
@@ -59,7 +61,7 @@ pub(crate) fn resend(place: u32, text: String) {
         if text.trim().is_empty() || session.is_replying() {
             return;
         }
-        if !crate::act::can_send(&back) {
+        if !act::can_send(&back) {
             return;
         }
         // what was attached goes with the new words
@@ -100,7 +102,7 @@ pub(crate) fn flip(place: u32, by: i32) {
         show_all(&back).await;
         list(&back).await;
         offer_reply(back.state, &session);
-        crate::platform::page::focus(&format!("[data-seq='{}'] .flip button", bind::place(*to)));
+        page::focus(&format!("[data-seq='{}'] .flip button", thread::place(*to)));
     });
 }
 

@@ -2,8 +2,8 @@
 
 use palimpsest_core::message::Seq;
 
-use crate::act::{failed, list, note, show_all, toast, with_writer};
-use crate::library::actions::sessions::{forget_failure, offer_reply};
+use crate::act::{failed, forget_failure, list, note, offer_reply, show_all, toast, with_writer};
+use crate::platform::page;
 use crate::state::Undo;
 use crate::text::{T, t};
 
@@ -33,7 +33,7 @@ pub(crate) fn remove_messages(first: u32, last: u32) {
         show_all(&back).await;
         list(&back).await;
         offer_reply(back.state, &session);
-        crate::platform::page::focus("#msg");
+        page::focus("#msg");
     });
 }
 

@@ -11,17 +11,15 @@ use palimpsest_engine::ports::Signal;
 use palimpsest_engine::session::{self, NewMessage, SendEvent};
 
 use crate::act::{
-    Back, Incoming, back, equip, failed, give_model, keep_draft, list, note, open_now, say,
-    show_all, survey, take_in, tokens_of, with_engine,
+    Back, Incoming, arrived, back, equip, failed, forget_failure, give_model, keep_draft, list,
+    note, offer_reply, open_now, parameters, say, show_all, survey, take_in, tend, together,
+    tokens_of, with_engine,
 };
-use crate::bind;
 use crate::chat::actions::attachments::{attached_to, counted, refuses_images, with_attached};
 use crate::chat::actions::title;
-use crate::chat::data::thread::Stats;
-use crate::context::actions::compaction::tend;
-use crate::library::actions::sessions::{arrived, forget_failure, offer_reply, together};
-use crate::platform::{page, server};
-use crate::settings::actions::parameters;
+use crate::chat::data::thread::{self, Stats};
+use crate::platform::page;
+use crate::server;
 use crate::settings::data::connection::Connection;
 use crate::state::{AppState, Attached, Notice, Reply, Until, Waiting};
 use crate::text::{T, fill, number, t};
@@ -228,12 +226,12 @@ pub(crate) async fn talk(back: &Rc<Back>, session: &Session, turn: Turn) {
     state.reply_text.set(so_far(false));
     state.reply_thinking.set(so_far(true));
     let head = session.head();
-    let place = |n: u32| head.last_seq.map_or(n, |s| bind::place(s) + n);
+    let place = |n: u32| head.last_seq.map_or(n, |s| thread::place(s) + n);
     let seq = place(if matches!(turn, Turn::Says(_)) { 2 } else { 1 });
     state.reply.set(Some(Reply {
         name: head.model.clone(),
         seq,
-        instead: prior.map(|m| bind::place(m.seq)),
+        instead: prior.map(|m| thread::place(m.seq)),
         tokens: 0,
         waits: None,
     }));
@@ -321,7 +319,7 @@ fn note_cost(back: &Back, reply: &session::Reply) {
     };
     back.costs
         .borrow_mut()
-        .insert(bind::place(reply.seq), stats);
+        .insert(thread::place(reply.seq), stats);
 }
 
 /// Tells the person why there is no reply, or no whole one. `said` is the message that asked for it, if one did. Returns the

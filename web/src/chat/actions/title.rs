@@ -9,9 +9,8 @@ use palimpsest_engine::Session;
 use palimpsest_engine::head::title_of;
 use palimpsest_engine::ports::{Abort, Signal};
 
-use crate::act::{Back, list, show_head};
+use crate::act::{Back, list, parameters, show_head};
 use crate::chat::data::title::{question, title_in};
-use crate::settings::actions::parameters;
 
 /// Messages after which a session keeps the title it has.
 const LATEST: usize = 6;

@@ -1,8 +1,9 @@
 //! Decides which rows of a long thread are in the page: the visible ones, and some on both sides. Two blanks take the
 //! place of the others. They are as high as their rows were when last in the page, or as rows are on average.
 
-use palimpsest_core::sorted::SortedMap;
 use std::ops::Range;
+
+use palimpsest_core::sorted::SortedMap;
 
 /// Rows that a thread begins with, at its end, and that one click brings.
 pub const PAGE: usize = 60;

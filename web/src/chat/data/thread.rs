@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use palimpsest_core::message::Ended;
+use palimpsest_core::message::{Ended, Seq};
 
 /// One entry of the thread.
 #[derive(Debug, Clone, PartialEq)]
@@ -129,4 +129,9 @@ pub struct Stats {
     pub wrote: u32,
     /// Tokens written per second.
     pub speed: Option<f64>,
+}
+
+/// The number people see.
+pub const fn place(seq: Seq) -> u32 {
+    seq + 1
 }

@@ -9,8 +9,7 @@ use web_sys::{ClipboardEvent, Event, HtmlInputElement, KeyboardEvent};
 
 use crate::act;
 use crate::app::data::address::Screen;
-use crate::chat::data::command;
-use crate::chat::data::command::{Command, Input};
+use crate::chat::data::command::{self, Command, Input};
 use crate::platform::el::{El, el, live_if, live_on, nothing};
 use crate::platform::icon::icon;
 use crate::platform::page;

@@ -13,6 +13,8 @@ use crate::platform::icon::icon;
 use crate::platform::page::clock;
 use crate::state::{AppState, Dialog};
 use crate::text::{T, decimal, fill, number, t};
+use crate::widgets::prose::prose;
+use crate::widgets::words::speaker;
 
 /// Lines of a tool result that are shown before it is unfolded.
 const LINES: usize = 12;
@@ -248,15 +250,6 @@ fn ended(seq: u32, ended: Ended) -> El {
         }))
 }
 
-/// The name beside a message.
-pub fn speaker(who: Who, name: &str) -> String {
-    match who {
-        Who::You => t(T::You).to_owned(),
-        Who::Model | Who::Other if name.is_empty() => t(T::Imported).to_owned(),
-        Who::Model | Who::Other => name.split(':').next().unwrap_or(name).to_owned(),
-    }
-}
-
 /// "in layer 3", while a layer stands for the message.
 fn covered(seq: u32) -> AnyView {
     let state = AppState::here();
@@ -319,15 +312,6 @@ fn image(name: &str, media: &str, (place, part): (u32, usize)) -> El {
             .child(format!(" {name} "))
             .child(el("span").class("sub").child(media.to_owned())),
     }
-}
-
-/// Markdown as DOM nodes.
-pub fn prose(text: &str) -> AnyView {
-    let text = text.to_owned();
-    el("div")
-        .class("prose")
-        .made(move |element| act::write(element, text, true))
-        .into_child()
 }
 
 /// Folded thinking.

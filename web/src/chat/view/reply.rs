@@ -5,12 +5,13 @@ use web_sys::Element;
 
 use crate::act;
 use crate::chat::data::thread::Who;
-use crate::chat::view::message::{speaker, thinking};
+use crate::chat::view::message::thinking;
 use crate::markdown::{self, Splitter};
 use crate::platform::el::{IntoChild, el, live_if, live_on, nothing};
 use crate::platform::signal::effect;
 use crate::state::AppState;
 use crate::text::{T, t};
+use crate::widgets::words::speaker;
 
 /// The reply, while there is one.
 pub fn reply() -> AnyView {

@@ -10,15 +10,16 @@ use palimpsest_engine::ports::{Signal, StoreError};
 use palimpsest_engine::session::{CompactOptions, Compacted, IfOver};
 
 use crate::act::{
-    Back, back, failed, list, note, send_waiting, show_all, toast, with_engine, with_writer,
+    Back, back, failed, list, note, parameters, send_waiting, show_all, show_head, toast,
+    with_engine, with_writer,
 };
-use crate::bind;
-use crate::chat::data::thread::Entry;
+use crate::chat::data::thread::{Entry, place};
+use crate::context::data::bind;
 use crate::context::data::budget::Activity;
-use crate::context::data::card::{Card, State};
+use crate::context::data::card::{Card, Stage, State};
 use crate::context::data::layer::Writer;
+use crate::context::data::record::{PreviewView, Takes};
 use crate::platform::page;
-use crate::settings::actions::parameters;
 use crate::settings::data::connection::Connection;
 use crate::state::{Dialog, Undo};
 use crate::text::{T, fill, number, t};
@@ -26,7 +27,7 @@ use crate::text::{T, fill, number, t};
 /// The number the next layer will have, and the place its card takes.
 fn next_card(session: &Session) -> (u32, u32) {
     let number = session.context().view().compactions + 1;
-    (number, session.head().last_seq.map_or(0, bind::place))
+    (number, session.head().last_seq.map_or(0, place))
 }
 
 fn put_card(back: &Back, number: u32, after: u32, card: Card) {
@@ -48,11 +49,7 @@ fn put_card(back: &Back, number: u32, after: u32, card: Card) {
 }
 
 /// The card of the run that works now.
-pub(crate) fn working(
-    back: &Back,
-    stage: crate::context::data::card::Stage,
-    progress: Option<(u32, u32)>,
-) {
+pub(crate) fn working(back: &Back, stage: Stage, progress: Option<(u32, u32)>) {
     let Some(session) = back.session() else {
         return;
     };
@@ -412,6 +409,56 @@ pub(crate) fn read_layer(id: u32) {
                 back.state.dialog.set(Some(Dialog::Layer));
             }
             Err(error) => failed(&back, &error),
+        }
+    });
+}
+
+/// Describes the compaction that would happen now. It asks no model.
+pub(crate) fn preview(focus: String) {
+    with_engine(move |back| async move {
+        let Some(session) = back.session() else {
+            return;
+        };
+        let wish = Some(focus.clone()).filter(|f| !f.is_empty());
+        match session.preview(wish) {
+            Ok(plan) => {
+                let asked = summariser(&back).model.is_some() && plan.covered_tokens > 0;
+                let takes = match session.summary_seconds(&plan) {
+                    _ if !asked => Takes::Nothing,
+                    Some(seconds) => Takes::Seconds(seconds),
+                    None => Takes::Unknown,
+                };
+                back.state.preview.set(Some(PreviewView {
+                    takes,
+                    ..bind::preview(&plan, &focus)
+                }));
+                back.state.dialog.set(Some(Dialog::Preview));
+            }
+            Err(error) => note(fill(T::StatusNothing, &[&error.to_string()]), true),
+        }
+        show_head(&back);
+    });
+}
+
+/// Shows the window of the open session under another policy. Only the newest request counts.
+pub(crate) fn try_policy(text: String) {
+    with_engine(|back| async move {
+        let tried = back.session().map(|s| s.preview_with(&text));
+        back.state.tried.change(match tried {
+            Some(Ok((budget, plan))) => back
+                .state
+                .layers
+                .with_untracked(|layers| Some(bind::tried(&budget, layers, plan.as_ref()))),
+            Some(Err(_)) | None => None,
+        });
+    });
+}
+
+/// Does not wait for the summary model any longer: the deterministic summary is taken.
+pub(crate) fn skip_wait() {
+    with_engine(|back| async move {
+        if let Some(session) = back.session() {
+            session.skip_wait();
         }
     });
 }

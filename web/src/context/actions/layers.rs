@@ -3,7 +3,8 @@
 use palimpsest_engine::error::EngineError;
 use palimpsest_engine::session::IfOver;
 
-use crate::act::{failed, list, note, show_all, toast, with_writer};
+use crate::act::{failed, list, note, show_all, toast, with_engine, with_writer};
+use crate::context::data::bind;
 use crate::state::{AppState, Dialog, Undo};
 use crate::text::{T, fill, number, t};
 
@@ -90,6 +91,68 @@ pub(crate) fn bring_results_back(places: Vec<u32>) {
                 fill(T::ResultIsBack, &[&number(session.budget().used.tokens)]),
                 false,
             ),
+        }
+    });
+}
+
+/// Removes a layer. Its messages are sent verbatim again.
+pub(crate) fn lift(layer: u32, if_over: bool) {
+    with_writer(move |back, session| async move {
+        let if_over = if if_over {
+            IfOver::Show
+        } else {
+            IfOver::Refuse
+        };
+        match session.lift_with(layer, if_over).await {
+            Ok(()) => {
+                show_all(&back).await;
+                list(&back).await;
+                let text = fill(T::Lifted, &[&number(session.budget().used.tokens)]);
+                note(text, false);
+            }
+            Err(error @ EngineError::WouldNotFit { .. }) => {
+                back.state.say(error.to_string());
+                toast(
+                    &back,
+                    error.to_string(),
+                    Some(Undo::LiftAll { layer }),
+                    true,
+                );
+            }
+            Err(error) => failed(&back, &error),
+        }
+    });
+}
+
+/// Asks before a layer is lifted: `number` is the one people see.
+pub(crate) fn ask_lift(number: u32) {
+    let Some(state) = AppState::remembered() else {
+        return;
+    };
+    let found = state
+        .layers
+        .with_untracked(|all| all.iter().find(|l| l.number == number).cloned());
+    match found {
+        Some(layer) => {
+            state.layer.set(Some(layer));
+            state.dialog.set(Some(Dialog::Lift));
+        }
+        None => note(fill(T::NoLayer, &[&number.to_string()]), true),
+    }
+}
+
+/// Opens the text of a layer beside its messages.
+pub(crate) fn compare(id: u32) {
+    with_engine(move |back| async move {
+        let Some(session) = back.session() else {
+            return;
+        };
+        match session.layer(id).await {
+            Ok(layer) => {
+                back.state.layer.set(Some(bind::layer(&layer)));
+                back.state.dialog.set(Some(Dialog::Compare));
+            }
+            Err(error) => failed(&back, &error),
         }
     });
 }

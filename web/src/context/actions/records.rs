@@ -1,23 +1,20 @@
 //! Goal, pins, snapshots, quotes and layers.
 
+use std::rc::Rc;
+
 use palimpsest_core::goal::{
     DecisionKind, Goal, GoalEdit, GoalLimits, GoalStatus, MilestoneState, Priority,
 };
 use palimpsest_core::marker::Change;
-use palimpsest_core::message::Message;
 use palimpsest_core::record::{PendingProposal, PinKind};
-use palimpsest_engine::error::EngineError;
-use palimpsest_engine::session::{IfOver, proposal_sentence};
+use palimpsest_engine::session::proposal_sentence;
 use palimpsest_tokens::Estimator;
 
-use crate::act::{Back, failed, list, note, show_all, show_head, toast, with_engine, with_writer};
-use crate::bind;
-use crate::context::data::record::{GoalKind, NewLine, PreviewView, Takes};
-use crate::library::actions::sessions::{forget_failure, offer_reply};
-use crate::state::{AppState, Dialog, Undo};
-use crate::text::{T, fill, number, t};
-
-use std::rc::Rc;
+use crate::act::{Back, failed, note, show_all, with_engine, with_writer};
+use crate::context::data::bind;
+use crate::context::data::budget::{Kind, Segment};
+use crate::context::data::record::{GoalKind, NewLine};
+use crate::text::{T, fill};
 
 /// Shows goal, pins, snapshots and quotes of the open session.
 pub(crate) fn show(back: &Back) {
@@ -28,9 +25,7 @@ pub(crate) fn show(back: &Back) {
     let records = session.records();
     let context = session.context();
     let tokens = state.budget.with_untracked(|b| {
-        let goal = |s: &&crate::context::data::budget::Segment| {
-            s.kind == crate::context::data::budget::Kind::Goal
-        };
+        let goal = |s: &&Segment| s.kind == Kind::Goal;
         b.as_ref().map_or(0, |b| {
             b.segments.iter().filter(goal).map(|s| s.tokens).sum()
         })
@@ -232,95 +227,6 @@ pub(crate) fn decide_proposal(id: u32, accept: bool) {
     });
 }
 
-/// Does not wait for the summary model any longer: the deterministic summary is taken.
-pub(crate) fn skip_wait() {
-    with_engine(|back| async move {
-        if let Some(session) = back.session() {
-            session.skip_wait();
-        }
-    });
-}
-
-/// Goes on in a new session that starts from the layers and records of this one.
-pub(crate) fn roll_over() {
-    with_writer(|back, session| async move {
-        match session.roll_over().await {
-            Ok(next) => {
-                list(&back).await;
-                crate::act::open_now(&back, next.id(), false).await;
-            }
-            Err(error) => failed(&back, &error),
-        }
-    });
-}
-
-/// Remembers the present under a name, or without one.
-pub(crate) fn snapshot(name: String) {
-    with_writer(move |back, session| async move {
-        let name = if name.trim().is_empty() {
-            t(T::SnapshotUnnamed).to_owned()
-        } else {
-            name.trim().to_owned()
-        };
-        match session.snapshot(&name).await {
-            Ok(_) => note(fill(T::SnapshotTaken, &[&name]), false),
-            Err(error) => failed(&back, &error),
-        }
-        show(&back);
-    });
-}
-
-/// Describes the result of going back to the place after message `tip`: the number of newer messages, and the last
-/// messages there with their numbers.
-pub fn look_back(tip: u32) -> (u32, Vec<(u32, String)>) {
-    let Some(session) = crate::act::back().and_then(|b| b.session()) else {
-        return (0, Vec::new());
-    };
-    let there = session.look_back(tip.checked_sub(1), 2);
-    let words = |m: &Message| {
-        let words = m.words();
-        match words.char_indices().nth(240) {
-            Some((end, _)) => format!("{}…", &words[..end]),
-            None => words,
-        }
-    };
-    let last = there.last.iter().map(|m| (bind::place(m.seq), words(m)));
-    (there.newer, last.collect())
-}
-
-/// Returns to a snapshot. Later messages stay. A snapshot of the present is taken first, under that name if it is not
-/// empty, so the way back is one click.
-pub(crate) fn restore(n: u32, present: String) {
-    with_writer(move |back, session| async move {
-        match session.restore_as(n, &present).await {
-            Ok(()) => {
-                let present = session.snapshots().last().map(|s| s.n);
-                forget_failure(back.state);
-                show_all(&back).await;
-                list(&back).await;
-                offer_reply(back.state, &session);
-                let text = fill(
-                    T::SnapshotRestored,
-                    &[&number(session.message_count() as u32)],
-                );
-                back.state.say(text.clone());
-                toast(&back, text, present.map(|n| Undo::Restore { n }), false);
-            }
-            Err(error) => failed(&back, &error),
-        }
-    });
-}
-
-/// Removes a snapshot. Nothing that was said goes with it.
-pub(crate) fn delete_snapshot(n: u32) {
-    with_writer(move |back, session| async move {
-        if let Err(error) = session.delete_snapshot(n).await {
-            failed(&back, &error);
-        }
-        show(&back);
-    });
-}
-
 /// Takes a recalled quote out of the window.
 pub(crate) fn forget_quote(place: u32) {
     with_writer(move |back, session| async move {
@@ -328,109 +234,5 @@ pub(crate) fn forget_quote(place: u32) {
             failed(&back, &error);
         }
         show_all(&back).await;
-    });
-}
-
-/// Removes a layer. Its messages are sent verbatim again.
-pub(crate) fn lift(layer: u32, if_over: bool) {
-    with_writer(move |back, session| async move {
-        let if_over = if if_over {
-            IfOver::Show
-        } else {
-            IfOver::Refuse
-        };
-        match session.lift_with(layer, if_over).await {
-            Ok(()) => {
-                show_all(&back).await;
-                list(&back).await;
-                let text = fill(T::Lifted, &[&number(session.budget().used.tokens)]);
-                note(text, false);
-            }
-            Err(error @ EngineError::WouldNotFit { .. }) => {
-                back.state.say(error.to_string());
-                toast(
-                    &back,
-                    error.to_string(),
-                    Some(Undo::LiftAll { layer }),
-                    true,
-                );
-            }
-            Err(error) => failed(&back, &error),
-        }
-    });
-}
-
-/// Asks before a layer is lifted: `number` is the one people see.
-pub(crate) fn ask_lift(number: u32) {
-    let Some(state) = AppState::remembered() else {
-        return;
-    };
-    let found = state
-        .layers
-        .with_untracked(|all| all.iter().find(|l| l.number == number).cloned());
-    match found {
-        Some(layer) => {
-            state.layer.set(Some(layer));
-            state.dialog.set(Some(Dialog::Lift));
-        }
-        None => note(fill(T::NoLayer, &[&number.to_string()]), true),
-    }
-}
-
-/// Opens the text of a layer beside its messages.
-pub(crate) fn compare(id: u32) {
-    with_engine(move |back| async move {
-        let Some(session) = back.session() else {
-            return;
-        };
-        match session.layer(id).await {
-            Ok(layer) => {
-                back.state.layer.set(Some(bind::layer(&layer)));
-                back.state.dialog.set(Some(Dialog::Compare));
-            }
-            Err(error) => failed(&back, &error),
-        }
-    });
-}
-
-/// Describes the compaction that would happen now. It asks no model.
-pub(crate) fn preview(focus: String) {
-    with_engine(move |back| async move {
-        let Some(session) = back.session() else {
-            return;
-        };
-        let wish = Some(focus.clone()).filter(|f| !f.is_empty());
-        match session.preview(wish) {
-            Ok(plan) => {
-                let asked =
-                    crate::act::summariser(&back).model.is_some() && plan.covered_tokens > 0;
-                let takes = match session.summary_seconds(&plan) {
-                    _ if !asked => Takes::Nothing,
-                    Some(seconds) => Takes::Seconds(seconds),
-                    None => Takes::Unknown,
-                };
-                back.state.preview.set(Some(PreviewView {
-                    takes,
-                    ..bind::preview(&plan, &focus)
-                }));
-                back.state.dialog.set(Some(Dialog::Preview));
-            }
-            Err(error) => note(fill(T::StatusNothing, &[&error.to_string()]), true),
-        }
-        show_head(&back);
-    });
-}
-
-/// Shows the window of the open session under another policy. Only the newest request counts.
-pub(crate) fn try_policy(text: String) {
-    with_engine(|back| async move {
-        let tried = back.session().map(|s| s.preview_with(&text));
-        back.state.tried.change(match tried {
-            Some(Ok((budget, plan))) => back
-                .state
-                .layers
-                .with_untracked(|layers| Some(bind::tried(&budget, layers, plan.as_ref()))),
-            Some(Err(_)) | None => None,
-        });
     });
 }

@@ -9,13 +9,15 @@ use palimpsest_core::pass::PassKind;
 use crate::act;
 use crate::chat::data::line::shortened;
 use crate::context::data::card::{Card, Done, Stage, State};
-use crate::context::view::bar::{layer_by_number, mini};
 use crate::platform::el::{El, IntoChild, each, el, live_if, live_on, nothing};
 use crate::platform::icon::{arrow, icon, strata};
 use crate::platform::page::clock;
 use crate::platform::signal::Signal;
 use crate::state::{AppState, Dialog};
 use crate::text::{T, count, fill, number, seconds, t};
+use crate::widgets::bar::{layer_by_number, mini};
+use crate::widgets::field::button;
+use crate::widgets::words::pass_name;
 
 /// Facts that were not carried over, shown at a time.
 const FACTS: usize = 200;
@@ -358,23 +360,6 @@ pub fn dropped(list: &[String], unnamed: u32) -> El {
     }
 }
 
-/// The name of a pass: a verb for its effect on messages.
-pub const fn pass_name(pass: PassKind) -> T {
-    match pass {
-        PassKind::Condense => T::PassCondense,
-        PassKind::Dedupe => T::PassDedupe,
-        PassKind::Strip => T::PassStrip,
-        PassKind::Offload => T::PassOffload,
-        PassKind::Summarize => T::PassSummarize,
-        PassKind::Truncate => T::PassTruncate,
-        PassKind::Fade => T::PassFade,
-        PassKind::Emergency => T::PassEmergency,
-        PassKind::Reasoning => T::PassReasoning,
-        PassKind::Recall => T::PassRecall,
-        PassKind::Earlier => T::PassEarlier,
-    }
-}
-
 /// The effect of each pass, where there was more than one, or no layer.
 fn steps_taken(done: &Done) -> Option<El> {
     let told = done.id.is_none() || done.steps.len() > 1;
@@ -465,14 +450,6 @@ fn fact(name: T, text: String) -> El {
 
 fn plain(text: String) -> El {
     el("p").class("plain").child(text)
-}
-
-fn button(text: T, then: impl FnMut() + 'static) -> El {
-    el("button")
-        .class("btn")
-        .attr("type", "button")
-        .child(t(text))
-        .click(then)
 }
 
 /// How far a run is, in percent: by stage, and within the summary by its tokens.

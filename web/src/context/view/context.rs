@@ -10,12 +10,9 @@ use web_sys::KeyboardEvent;
 use crate::act;
 use crate::chat::data::sent::{Ink, Sent};
 use crate::chat::data::thread::{Block, Entry, Message};
-use crate::chat::view::message::speaker;
 use crate::context::data::budget::Age;
 use crate::context::data::card::{Card, State};
 use crate::context::data::layer::{LayerView, band};
-use crate::context::view::bar;
-use crate::context::view::bar::age_name;
 use crate::context::view::card::dropped;
 use crate::platform::el::{El, IntoChild, each, el, key_of, live_if, live_on, nothing};
 use crate::platform::icon::icon;
@@ -23,6 +20,8 @@ use crate::platform::page;
 use crate::platform::signal::Signal;
 use crate::state::{AppState, Dialog, Lens};
 use crate::text::{T, fill, number, t};
+use crate::widgets::bar;
+use crate::widgets::words::{age_name, speaker};
 
 /// Messages shown at once.
 const PAGE: usize = 80;

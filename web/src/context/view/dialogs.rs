@@ -4,15 +4,15 @@ use leptos::prelude::AnyView;
 
 use crate::act;
 use crate::chat::data::thread::Entry;
-use crate::chat::view::message::prose;
 use crate::context::data::record::Takes;
-use crate::context::view::bar::age_name;
 use crate::context::view::card::dropped;
 use crate::context::view::layers;
 use crate::platform::el::{El, el, nothing};
 use crate::state::AppState;
 use crate::text::{T, fill, number, t};
 use crate::widgets::dialog::{PLAIN, SOLID, frame, then_close};
+use crate::widgets::prose::prose;
+use crate::widgets::words::{self, age_name};
 
 /// Shows a layer: its text, what it holds word for word, and what can be done with it.
 pub fn layer(state: AppState) -> AnyView {
@@ -138,7 +138,7 @@ pub fn compare(state: AppState) -> AnyView {
             el("article")
                 .child(el("b").class("sub").child(format!(
                     "{} {}",
-                    crate::chat::view::message::speaker(m.who, &m.name),
+                    words::speaker(m.who, &m.name),
                     m.seq
                 )))
                 .child(prose(&act::words(&m.blocks)))

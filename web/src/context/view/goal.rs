@@ -4,7 +4,6 @@ use leptos::prelude::AnyView;
 use palimpsest_core::goal::{ArtifactAction, GoalStatus, Priority};
 
 use crate::act;
-use crate::app::view::header::selected;
 use crate::context::data::record::{GoalView, NewLine};
 use crate::context::view::notes::goal_items;
 use crate::platform::el::{El, el, live_on, nothing};
@@ -13,7 +12,7 @@ use crate::platform::signal::Signal;
 use crate::state::AppState;
 use crate::text::{T, t};
 use crate::widgets::dialog::{PLAIN, area, buttons, form, frame, then_close};
-use crate::widgets::field::option;
+use crate::widgets::field::{option, selected};
 
 const PRIORITIES: [(&str, Priority, T); 3] = [
     ("high", Priority::High, T::GoalHigh),

@@ -10,7 +10,6 @@ use crate::context::data::layer::{LayerView, band};
 use crate::context::data::record::{
     GoalItem, GoalKind, GoalView, PinView, ProposalView, QuoteView, SnapshotView, TrustView, Why,
 };
-use crate::context::view::bar::{age_name, band_class};
 use crate::context::view::snapshots::name_of;
 use crate::platform::el::{El, IntoChild, each, el, key_of, live_if, live_on, nothing};
 use crate::platform::icon::icon;
@@ -18,6 +17,9 @@ use crate::platform::page;
 use crate::platform::signal::effect;
 use crate::state::{AppState, Dialog};
 use crate::text::{T, count, fill, number, t};
+use crate::widgets::bar::band_class;
+use crate::widgets::trust::{level_name, pips};
+use crate::widgets::words::age_name;
 
 /// The notes: a column, or a sheet where the page is narrow.
 pub fn notes() -> El {
@@ -92,28 +94,6 @@ fn trust(state: AppState) -> AnyView {
                 .view()
         },
     )
-}
-
-/// A level of trust as a shape.
-pub fn pips(level: u32) -> El {
-    let shape: String = (1..=4)
-        .map(|n| if n <= level { '▮' } else { '▯' })
-        .collect();
-    el("i")
-        .class("pips")
-        .attr("aria-hidden", "true")
-        .child(shape)
-}
-
-/// The word for a level of trust; 5 is full.
-pub fn level_name(level: u32) -> &'static str {
-    t(match level {
-        1 => T::TrustCritical,
-        2 => T::TrustLow,
-        3 => T::TrustMedium,
-        4 => T::TrustHigh,
-        _ => T::TrustFull,
-    })
 }
 
 fn arithmetic(trust: &TrustView) -> AnyView {

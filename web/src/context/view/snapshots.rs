@@ -6,6 +6,7 @@ use web_sys::HtmlInputElement;
 use crate::act;
 use crate::app::data::address::Screen;
 use crate::context::data::record::SnapshotView;
+use crate::library::data::session::SessionEntry;
 use crate::platform::el::{El, each, el, key_of, live_on, nothing};
 use crate::platform::icon::icon;
 use crate::platform::page;
@@ -50,9 +51,7 @@ pub fn timeline(state: AppState) -> El {
 fn now(state: AppState) -> El {
     let facts = move || {
         let said = |id: &str| {
-            let of = |s: &crate::library::data::session::SessionEntry| {
-                (s.id == id).then_some(s.messages)
-            };
+            let of = |s: &SessionEntry| (s.id == id).then_some(s.messages);
             state.sessions.with(|all| all.iter().find_map(of))
         };
         let messages = state.open.with(|o| o.as_ref().and_then(|o| said(&o.id)));

@@ -14,12 +14,11 @@ use palimpsest_engine::{
 use web_sys::File;
 
 use crate::act::{
-    Back, Progress, change, contents, go, list, open_now, take_profiles, toast, with_engine,
+    Back, Progress, begins_with, change, contents, go, list, open_now, take_profiles, toast,
+    with_engine,
 };
 use crate::app::data::address::Screen;
-use crate::library::actions::sessions::begins_with;
-use crate::library::data::import;
-use crate::library::data::import::Beside;
+use crate::library::data::import::{self, Beside};
 use crate::settings::{Settings, address_of};
 use crate::state::Dialog;
 use crate::text::{T, bytes, fill, number, t};

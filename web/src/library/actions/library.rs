@@ -7,17 +7,15 @@ use std::rc::Rc;
 
 use futures_util::future::join_all;
 use js_sys::JsString;
-
 use palimpsest_engine::transfer::Format::{JsonLines, Markdown, SessionJson};
 use palimpsest_engine::{Session, is_temporary};
 use palimpsest_text::json::value_of;
 use serde_json::Value;
 
-use crate::act::{Back, Progress, adopt, failed, go, list, note, with_engine};
+use crate::act::{self, Back, Progress, adopt, failed, go, list, note, with_engine};
 use crate::app::data::address::Screen;
-use crate::bind;
-use crate::library::data::export;
-use crate::library::data::export::Format;
+use crate::chat::data::thread::place;
+use crate::library::data::export::{self, Format};
 use crate::library::data::hit::{Found, Hits, Place, Scope, find};
 use crate::platform::page;
 use crate::state::AppState;
@@ -98,7 +96,7 @@ pub(crate) fn search(words: String) {
             }
         });
         // it gave way
-        crate::act::measure_sessions();
+        act::measure_sessions();
     });
 }
 
@@ -107,7 +105,7 @@ fn found_in(session: &Session, needle: &str, messages: bool, layers: bool, found
     if messages {
         for item in session.history(None, usize::MAX).iter().rev() {
             if let Some(words) = find(&composed(&item.message.words()), needle) {
-                found.add(Place::Message(bind::place(item.message.seq)), words);
+                found.add(Place::Message(place(item.message.seq)), words);
             }
         }
     }
@@ -202,9 +200,9 @@ async fn save_as(back: &Rc<Back>, session: &Session, format: Format) {
         title.as_str()
     };
     let (ending, media, written) = match format {
-        Format::Log => return crate::act::save_log(),
-        Format::Request => return crate::act::save_request(),
-        Format::System => return crate::act::save_system(),
+        Format::Log => return act::save_log(),
+        Format::Request => return act::save_request(),
+        Format::System => return act::save_system(),
         Format::Json => {
             // A session that is not wholly readable is still saved, without the archive.
             let archive = back.engine.archive(session.id()).await.ok();
@@ -258,7 +256,7 @@ pub(crate) fn export_all() {
         let Some(count) = file.end() else {
             return note(t(T::SaveFailed).to_owned(), true);
         };
-        crate::act::change(move |s| s.exported = now);
+        act::change(move |s| s.exported = now);
         let mut said = fill(T::ExportedAll, &[&number(count)]);
         if unread > 0 {
             said = format!("{said} {}", fill(T::ExportUnread, &[&number(unread)]));
@@ -356,15 +354,15 @@ pub(crate) fn erase() {
         page::set_value("#msg", "");
         let mut texts_stay = false;
         for session in listed {
-            crate::act::keep_draft(&session, "");
+            act::keep_draft(&session, "");
             match back.engine.purge(&session).await {
                 Ok(purged) => texts_stay |= purged.kept,
                 Err(error) => return failed(&back, &error),
             }
         }
-        crate::act::create_now(&back).await;
+        act::create_now(&back).await;
         list(&back).await;
-        crate::act::measure_storage();
+        act::measure_storage();
         let said = if texts_stay { T::EraseKept } else { T::Erased };
         note(t(said).to_owned(), texts_stay);
     });

@@ -4,27 +4,24 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use leptos::task::spawn_local;
-use palimpsest_core::message::Role;
 use palimpsest_engine::error::EngineError;
 use palimpsest_engine::ports::{LocalFuture, StoreError};
 use palimpsest_engine::{Config, NewSession, Profile, Session, is_temporary};
 
 use crate::act::{
-    Back, arrive, change, drop_toast, failed, go, heard, keep_draft, kept_draft, look, note_of,
-    parts, send_held, settle_in, show_all, show_head, thinks, toast, tokens_of, undo_even_if_over,
-    usual_model, wire, with_engine,
+    self, Back, arrive, change, drop_toast, failed, forget_failure, forget_replay, go, heard,
+    keep_draft, kept_draft, lift, load_profiles, look, note_of, parts, restore, send_held,
+    settle_in, show_all, show_branch, show_head, thinks, toast, tokens_of, undo_even_if_over,
+    usual_model, wire, with_engine, with_writer,
 };
 use crate::app::data::address::Screen;
-use crate::bind;
-use crate::chat::actions::removal::show_branch;
-use crate::context::actions::records::{lift, restore};
 use crate::context::data::budget::Activity;
+use crate::library::data::bind;
 use crate::library::data::hit::Place;
 use crate::library::data::kept::Kept;
-use crate::log::actions::figures;
-use crate::platform::{host, page, server};
-use crate::settings::actions::profiles::load_profiles;
-use crate::state::{AppState, Lens, Notice, Undo, Until, Waiting};
+use crate::platform::{host, page};
+use crate::server;
+use crate::state::{AppState, Lens, Undo, Until, Waiting};
 use crate::text::{T, fill, t};
 
 /// Milliseconds between a change in another tab and the reading of it.
@@ -250,7 +247,7 @@ pub(crate) fn take_over() {
 /// Shows a session and listens to it. Its draft is set before anything of it is shown: the bar never
 /// counts the draft of another session.
 pub(crate) async fn adopt(back: &Rc<Back>, session: Session, follower: bool) {
-    figures::forget_replay(back.state);
+    forget_replay(back.state);
     let state = back.state;
     back.passing.borrow_mut().clear();
     back.costs.borrow_mut().clear();
@@ -291,39 +288,6 @@ pub(crate) async fn adopt(back: &Rc<Back>, session: Session, follower: bool) {
     {
         settle_in(Rc::clone(back), session);
     }
-}
-
-/// A question without an answer, as after a reload in the middle of one: what had arrived is shown, and the reply can be
-/// asked for.
-pub(crate) fn offer_reply(state: AppState, session: &Session) {
-    if is_unanswered(session)
-        && !session.is_replying()
-        && state.notice.with_untracked(Option::is_none)
-    {
-        state.notice.set(Some(Notice::Open(arrived(session))));
-    }
-}
-
-/// Whether the last message is a question without an answer.
-pub(crate) fn is_unanswered(session: &Session) -> bool {
-    let last = session.history(None, 1);
-    last.first()
-        .is_some_and(|item| item.message.role == Role::User)
-}
-
-/// What had arrived of the answer to the last question; empty if nothing did, or if it was answered.
-pub(crate) fn arrived(session: &Session) -> String {
-    let arrived = session.partial().filter(|_| is_unanswered(session));
-    arrived.unwrap_or_default()
-}
-
-/// Takes away what was said about an answer that is missing.
-pub(crate) fn forget_failure(state: AppState) {
-    state.notice.update(|n| {
-        if matches!(n, Some(Notice::Reply { .. } | Notice::Open(_))) {
-            *n = None;
-        }
-    });
 }
 
 /// Keeps for the session that is left what stands in the field, and the message that waits for its reply or compaction.
@@ -414,7 +378,7 @@ pub(crate) fn take_back(id: u32, undo: Undo) {
         let (id, title) = match undo {
             Undo::Delete { id, title } => (id, title),
             Undo::EvenIfOver => return undo_even_if_over(),
-            Undo::Window => return crate::act::undo(),
+            Undo::Window => return act::undo(),
             Undo::Branch { tip } => return show_branch(tip),
             Undo::LiftAll { layer } => return lift(layer, true),
             Undo::Restore { n } => return restore(n, String::new()),
@@ -432,6 +396,19 @@ pub(crate) fn take_back(id: u32, undo: Undo) {
                     title
                 };
                 back.state.say(fill(T::Restored, &[&shown]));
+            }
+            Err(error) => failed(&back, &error),
+        }
+    });
+}
+
+/// Goes on in a new session that starts from the layers and records of this one.
+pub(crate) fn roll_over() {
+    with_writer(|back, session| async move {
+        match session.roll_over().await {
+            Ok(next) => {
+                list(&back).await;
+                open_now(&back, next.id(), false).await;
             }
             Err(error) => failed(&back, &error),
         }

@@ -3,24 +3,23 @@
 use std::cell::Cell;
 
 use leptos::prelude::window;
-use wasm_bindgen_futures::JsFuture;
-
 use palimpsest_browser::vocabulary::SnapshotCache;
 use palimpsest_engine::Depth;
+use wasm_bindgen_futures::JsFuture;
 
 use crate::act::with_engine;
 use crate::app::data::address::Screen;
-use crate::app::embed;
 use crate::library::data::hit::Hits;
 use crate::library::data::stored::{Integrity, Sizes};
+use crate::platform::guest;
 use crate::state::AppState;
 use crate::text::{T, fill, number, t};
 
 /// Measures the storage, and asks whether the browser promised to keep it.
 async fn measure(state: AppState) {
-    if embed::keeps() {
+    if guest::keeps() {
         // The browser's storage of this page is not the host's.
-        let used = embed::used().await;
+        let used = guest::used().await;
         return state.storage.update(|s| s.used = used);
     }
     let manager = window().navigator().storage();
@@ -77,7 +76,7 @@ pub(crate) fn measure_storage() {
             let others = presence.others().await;
             state.storage.update(|s| s.others = others);
         }
-        if embed::keeps() {
+        if guest::keeps() {
             return;
         }
         if let Some(cache) = SnapshotCache::open().await {

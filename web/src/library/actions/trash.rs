@@ -2,7 +2,7 @@
 
 use palimpsest_engine::days_left;
 
-use crate::act::{failed, list, note, open_now, with_engine};
+use crate::act::{self, failed, list, note, open_now, with_engine};
 use crate::app::data::address::Screen;
 use crate::state::Trashed;
 use crate::text::{T, fill, t};
@@ -69,7 +69,7 @@ pub(crate) fn open_damaged(id: String) {
 /// Removes a session for good.
 pub(crate) fn purge(id: String, title: String) {
     with_engine(|back| async move {
-        crate::act::keep_draft(&id, "");
+        act::keep_draft(&id, "");
         match back.engine.purge(&id).await {
             Ok(purged) => {
                 let said = fill(T::Purged, &[&shown(&title)]);
@@ -83,7 +83,7 @@ pub(crate) fn purge(id: String, title: String) {
             Err(error) => failed(&back, &error),
         }
         look_through();
-        crate::act::measure_storage();
+        act::measure_storage();
     });
 }
 

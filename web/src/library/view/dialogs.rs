@@ -6,8 +6,7 @@ use web_sys::{File, HtmlInputElement};
 
 use crate::act;
 use crate::platform::el::el;
-use crate::platform::page;
-use crate::platform::page::next_frame;
+use crate::platform::page::{self, next_frame};
 use crate::platform::signal::Signal;
 use crate::state::AppState;
 use crate::text::{T, fill, number, t};

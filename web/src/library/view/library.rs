@@ -4,11 +4,7 @@ use leptos::prelude::AnyView;
 
 use crate::act;
 use crate::app::data::address::{Address, Screen};
-use crate::app::embed;
-use crate::app::view::side::{new_session, title_of};
 use crate::context::data::budget::{Segment, sum};
-use crate::context::view::bar::mini;
-use crate::context::view::notes::{level_name, pips};
 use crate::context::view::snapshots::timeline;
 use crate::library::data::hit::{Found, Hit, Hits, Place, split};
 use crate::library::data::session::{Recall, SessionEntry};
@@ -16,10 +12,13 @@ use crate::library::view::storage::storage;
 use crate::library::view::trash::trash;
 use crate::platform::el::{El, IntoChild, each, el, key_of, live_on, nothing};
 use crate::platform::icon::{icon, icon_named};
-use crate::platform::page;
 use crate::platform::signal::{Shown, Signal, effect, kept};
+use crate::platform::{guest, page};
 use crate::state::{AppState, Dialog};
 use crate::text::{T, bytes, count, fill, language, number, t};
+use crate::widgets::bar::mini;
+use crate::widgets::trust::{level_name, pips};
+use crate::widgets::words::{shortcut, title_of};
 
 /// The library.
 pub fn library() -> AnyView {
@@ -36,7 +35,7 @@ pub fn library() -> AnyView {
         if let Some(used) = state.storage.with(|s| s.used) {
             all = format!("{all}, {}", bytes(used));
         }
-        if embed::keeps() {
+        if guest::keeps() {
             all
         } else {
             fill(T::LibraryOf, &[&all])
@@ -471,4 +470,15 @@ fn used(at: f64) -> String {
     } else {
         page::day(at, language())
     }
+}
+
+/// The button for a new session.
+pub fn new_session() -> El {
+    el("button")
+        .class("btn wide new")
+        .attr("type", "button")
+        .child(icon("plus"))
+        .child(t(T::NewSession))
+        .child(el("kbd").child(shortcut("O", true)))
+        .click(act::new_session)
 }

@@ -5,13 +5,13 @@ use palimpsest_engine::Fault;
 use palimpsest_engine::ports::Table;
 
 use crate::act;
-use crate::app::embed;
 use crate::library::data::stored::Sizes;
 use crate::platform::el::{El, IntoChild, el, live_on, nothing};
 use crate::platform::icon::icon;
-use crate::platform::page;
+use crate::platform::{guest, page};
 use crate::state::{AppState, Dialog};
-use crate::text::{self, T, bytes, count, css, fill, language, number, t};
+use crate::text::{T, bytes, count, css, fill, language, number, t};
+use crate::widgets::words::durability;
 
 /// Days without an export after which the library reminds of one.
 const REMIND_AFTER: u32 = 7;
@@ -29,7 +29,7 @@ pub fn storage(state: AppState) -> El {
     let used = live_on(
         move || state.storage.get(),
         |storage| {
-            if let Some(warning) = text::kept(storage.kept) {
+            if let Some(warning) = durability(storage.kept) {
                 return el("span")
                     .class("warnc")
                     .child(icon("warn"))
@@ -129,9 +129,9 @@ pub fn storage(state: AppState) -> El {
                 .class("figures")
                 .child(figure(T::StorageUsed, used))
                 // a host's storage is not the browser's to clear, and its views are no tabs of this origin
-                .child((!embed::keeps()).then(|| figure(T::StorageEviction, eviction)))
+                .child((!guest::keeps()).then(|| figure(T::StorageEviction, eviction)))
                 .child(figure(T::LastExport, exported))
-                .child((!embed::keeps()).then_some(tabs)),
+                .child((!guest::keeps()).then_some(tabs)),
         )
         .child(meter(state))
         .child(

@@ -11,10 +11,9 @@ use palimpsest_engine::Session;
 use palimpsest_engine::session::log_markdown;
 use palimpsest_tokens::Source;
 
-use crate::act::{Back, failed, note, with_engine};
+use crate::act::{Back, failed, note, parameters, with_engine};
 use crate::platform::page;
-use crate::platform::server;
-use crate::settings::actions::parameters;
+use crate::server;
 use crate::state::{AppState, Figures, Replayed};
 use crate::text::{T, t};
 

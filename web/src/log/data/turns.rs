@@ -1,8 +1,9 @@
 //! Tokens by turn, with the compactions between them: the chart of the log.
 
+use palimpsest_core::sorted::SortedMap;
+
 use crate::chat::data::thread::{Entry, Who};
 use crate::context::data::card::{Card, State};
-use palimpsest_core::sorted::SortedMap;
 
 /// What a person said and what came back.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

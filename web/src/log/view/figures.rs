@@ -9,17 +9,17 @@ use palimpsest_text::retention::FactClass;
 use web_sys::HtmlInputElement;
 
 use crate::act;
-use crate::app::view::header::selected;
-use crate::context::view::card::pass_name;
 use crate::log::data::turns::turns;
 use crate::platform::el::{El, IntoChild, el, live, nothing};
 use crate::platform::icon::icon;
 use crate::platform::page;
 use crate::platform::signal::Signal;
 use crate::settings::WINDOWS;
-use crate::settings::view::settings::POLICIES;
 use crate::state::{AppState, Figures, Replayed};
 use crate::text::{T, css, decimal, fill, language, number, t};
+use crate::widgets::field::selected;
+use crate::widgets::policies::{POLICIES, policy_name};
+use crate::widgets::words::pass_name;
 
 /// Columns of the drawing of a window over time.
 const COLUMNS: usize = 96;
@@ -550,14 +550,6 @@ fn spark(points: &[Point], window: u32) -> El {
         .class("spark")
         .attr("aria-hidden", "true")
         .children(heights.map(|h| el("i").var("--p", format!("{}%", h.min(100)))))
-}
-
-/// What a preset is called; another policy by its own name.
-pub fn policy_name(name: &str) -> String {
-    POLICIES
-        .iter()
-        .find(|(preset, ..)| *preset == name)
-        .map_or_else(|| name.to_owned(), |(_, title, _)| t(*title).to_owned())
 }
 
 const PASSES: [PassKind; 8] = [

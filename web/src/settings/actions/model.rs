@@ -10,7 +10,7 @@ use crate::act::{
     Back, back, begins_with, change, check_again, failed, list, show_all, show_head, show_window,
     tended, want_vocabulary, with_engine, with_writer,
 };
-use crate::bind;
+use crate::context::data::bind;
 use crate::context::data::budget::Activity;
 use crate::settings::data::policy;
 use crate::settings::{ModelSettings, Server, Settings, Think};

@@ -7,9 +7,8 @@ use palimpsest_core::request::{ChatRequest, Effort, Purpose};
 use palimpsest_engine::ports::{DeltaStream, LanguageModel, Signal};
 use palimpsest_engine::session::{SendOptions, Summariser};
 
-use crate::act::Back;
-use crate::context::actions::compaction::summariser;
-use crate::platform::server;
+use crate::act::{Back, summariser};
+use crate::server;
 use crate::settings::Think;
 use crate::settings::data::connection::ModelEntry;
 use crate::state::AppState;

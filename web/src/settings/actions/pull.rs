@@ -8,7 +8,7 @@ use palimpsest_engine::ports::Abort;
 use palimpsest_ollama::pull::Progress;
 
 use crate::act::{note, survey};
-use crate::platform::server;
+use crate::server;
 use crate::settings::data::connection::Pull;
 use crate::state::AppState;
 use crate::text::{T, fill};

@@ -12,13 +12,11 @@ use palimpsest_ollama::doctor::Trial;
 use web_sys::File;
 
 use crate::act::{
-    Back, back, change, forget_key, give_model, keep_arrived, key_of, list, note, remember_key,
-    send_held, survey,
+    Back, back, change, forget_key, give_model, is_talk_expected, keep_arrived, key_of, list, note,
+    offer_reply, remember_key, send_held, survey, take_model,
 };
-use crate::app::actions::begin::is_talk_expected;
-use crate::library::actions::sessions::offer_reply;
-use crate::platform::{resident, server, tokenizer};
-use crate::settings::actions::model::take_model;
+use crate::platform::{resident, tokenizer};
+use crate::server;
 use crate::settings::data::connection::Connection;
 use crate::settings::data::key::Key;
 use crate::settings::{Place, Server, Settings};

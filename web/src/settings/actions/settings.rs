@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use palimpsest_browser::settings;
 use palimpsest_engine::is_temporary;
 
+use crate::act;
 use crate::platform::page;
 use crate::settings::data::key::Key;
 use crate::settings::{Place, Settings, Theme};
@@ -89,7 +90,7 @@ pub fn settings_elsewhere(name: Option<String>) {
     state.key.set(key_of(&now.in_use()));
     page::dress(&now);
     if (before.server, before.address) != (now.server, now.address) {
-        crate::act::survey();
+        act::survey();
     }
 }
 

@@ -5,20 +5,20 @@ use std::rc::Rc;
 use leptos::prelude::AnyView;
 
 use crate::act;
-use crate::app::view::header::{describe, selected};
-use crate::context::view::bar;
 use crate::platform::el::{El, el, live_on, nothing};
 use crate::platform::page;
 use crate::platform::signal::{Shown, Signal, effect};
 use crate::settings::data::connection::ModelEntry;
 use crate::settings::data::policy::share_of;
+use crate::settings::view::models::describe;
 use crate::settings::view::parameters;
 use crate::settings::view::settings::switch;
 use crate::settings::view::window::windows;
 use crate::settings::{percent_of, temperature_of, tokens_of};
 use crate::state::AppState;
 use crate::text::{T, count, fill, number, t};
-use crate::widgets::field::{Wrong, framed, line, option};
+use crate::widgets::bar;
+use crate::widgets::field::{Wrong, framed, line, option, selected};
 
 /// The tab.
 pub fn model(state: AppState) -> El {

@@ -5,19 +5,16 @@ use wasm_bindgen::JsCast;
 use web_sys::HtmlInputElement;
 
 use crate::act;
-use crate::app::embed;
-use crate::app::view::header::selected;
 use crate::platform::el::{El, IntoChild, el, live_on, nothing};
 use crate::platform::icon::icon;
-use crate::platform::page;
-use crate::platform::resident;
 use crate::platform::signal::{Shown, Signal};
+use crate::platform::{guest, page, resident};
 use crate::settings::data::connection::{Check, Connection, Fix, Verdict};
 use crate::settings::view::models::models;
 use crate::settings::{Place, Server, Settings, address_of, host_of};
 use crate::state::AppState;
 use crate::text::{T, fill, number, seconds, t};
-use crate::widgets::field::{option, tick};
+use crate::widgets::field::{option, selected, tick};
 
 /// The kinds of servers, and their names.
 const KINDS: [(Server, T); 4] = [
@@ -30,7 +27,7 @@ const KINDS: [(Server, T); 4] = [
 /// The servers.
 pub fn connection(state: AppState) -> El {
     // a page around the app asks its own server only
-    if embed::asks() {
+    if guest::asks() {
         return el("div").class("servers").child(in_use(state));
     }
     let places = move || state.settings.with(|s| s.places.clone());
@@ -138,7 +135,7 @@ fn way(state: AppState) -> El {
         .child(label("address".to_owned(), T::ServerAddress))
         .child(
             address("address".to_owned())
-                .flag("disabled", embed::asks())
+                .flag("disabled", guest::asks())
                 .prop_live("value", address_now),
         )
         .child(
@@ -224,11 +221,11 @@ fn in_use(state: AppState) -> El {
                 }
             },
         )
-        .child(embed::asks().then(|| el("p").class("sub across").child(t(T::HostAsks))))
+        .child(guest::asks().then(|| el("p").class("sub across").child(t(T::HostAsks))))
         .live_on(
             move || {
                 let (server, address) = chosen();
-                let has = !matches!(server, Server::Ollama | Server::InPage) && !embed::asks();
+                let has = !matches!(server, Server::Ollama | Server::InPage) && !guest::asks();
                 let kept = state.settings.with(Settings::keeps_key);
                 has.then_some((address, kept))
             },

@@ -3,15 +3,15 @@
 use leptos::prelude::AnyView;
 
 use crate::act;
-use crate::app::view::header::capabilities;
 use crate::platform::el::{El, el};
 use crate::platform::page;
 use crate::platform::signal::Signal;
 use crate::settings::Server;
 use crate::settings::data::connection::ModelEntry;
 use crate::settings::data::window::{NoWindow, profile, typed};
+use crate::settings::view::models::capabilities;
 use crate::state::AppState;
-use crate::text::{T, fill, number, t};
+use crate::text::{self, T, fill, number, t};
 use crate::widgets::dialog::{DANGER, PLAIN, SOLID, buttons, form, frame, then_close};
 
 /// Asks for another window.
@@ -113,7 +113,7 @@ fn entry(m: ModelEntry, chosen: &str) -> El {
     let mut about: Vec<String> = Vec::new();
     about.extend(m.trained.map(|n| fill(T::WindowTrained, &[&number(n)])));
     about.extend(m.loaded.map(|n| fill(T::WindowLoaded, &[&number(n)])));
-    about.extend(m.bytes.map(crate::text::bytes));
+    about.extend(m.bytes.map(text::bytes));
     about.extend(capabilities(&m));
     el("button")
         .attr("type", "button")

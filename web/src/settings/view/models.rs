@@ -3,15 +3,13 @@
 use leptos::prelude::AnyView;
 
 use crate::act;
-use crate::app::embed;
-use crate::app::view::header::describe;
 use crate::platform::el::{El, el, live_on, nothing};
-use crate::platform::page;
 use crate::platform::signal::derived;
+use crate::platform::{guest, page};
 use crate::settings::Server;
 use crate::settings::data::connection::{Connection, ModelEntry, Pull};
 use crate::state::{AppState, Dialog};
-use crate::text::{T, bytes, fill, t};
+use crate::text::{self, T, bytes, fill, number, t};
 
 /// Names that the field offers: small models that follow instructions well.
 const KNOWN: [&str; 4] = ["llama3.2:3b", "qwen3:4b", "gemma3:4b", "smollm2:1.7b"];
@@ -26,7 +24,7 @@ pub fn models(state: AppState) -> AnyView {
         // a server that is asked again keeps its list meanwhile
         let asked = state.connection.with(|c| *c == Connection::Asking)
             && state.models.with(|models| !models.is_empty());
-        is_ollama && (answers || asked) && !embed::asks()
+        is_ollama && (answers || asked) && !guest::asks()
     });
     live_on(
         move || is_there.get(),
@@ -145,4 +143,35 @@ fn progress(pull: Option<&Pull>) -> AnyView {
             ),
         )
         .view()
+}
+
+/// A model in one line: name, size, quantisation, windows, bytes.
+pub fn describe(model: &ModelEntry) -> String {
+    let mut parts = vec![model.name.clone()];
+    if !model.size.is_empty() {
+        parts.push(model.size.clone());
+    }
+    if !model.quantisation.is_empty() {
+        parts.push(model.quantisation.clone());
+    }
+    if let Some(trained) = model.trained {
+        parts.push(fill(T::WindowTrained, &[&number(trained)]));
+    }
+    if let Some(bytes) = model.bytes {
+        parts.push(text::bytes(bytes));
+    }
+    parts.extend(capabilities(model));
+    parts.join(" · ")
+}
+
+/// The abilities of a model besides talking, in words: "tools, thinking". `None` if they are unknown.
+pub fn capabilities(model: &ModelEntry) -> Option<String> {
+    let known = [
+        ("tools", T::CanUseTools),
+        ("thinking", T::CanThink),
+        ("vision", T::CanSee),
+    ];
+    let can = |(name, words): &(&str, T)| model.can(name).then(|| t(*words));
+    let words: Vec<&str> = known.iter().filter_map(can).collect();
+    (!words.is_empty()).then(|| words.join(", "))
 }

@@ -6,7 +6,6 @@ use leptos::prelude::AnyView;
 use palimpsest_text::number::shortest;
 
 use crate::act;
-use crate::app::view::header::selected;
 use crate::platform::el::{El, el, live_on, nothing};
 use crate::platform::icon::icon;
 use crate::platform::page;
@@ -18,7 +17,7 @@ use crate::settings::{
 };
 use crate::state::AppState;
 use crate::text::{T, fill, number, t};
-use crate::widgets::field::{Wrong, framed, line, lines, option};
+use crate::widgets::field::{Wrong, framed, line, lines, option, selected};
 
 /// A field: its element, its name, the text of an error, its value, and the action on input.
 struct Field {

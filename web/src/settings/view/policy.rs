@@ -7,9 +7,6 @@ use palimpsest_core::policy::Policy;
 
 use crate::act;
 use crate::context::data::record::TriedView;
-use crate::context::view::bar;
-use crate::context::view::card::pass_name;
-use crate::log::view::figures::policy_name;
 use crate::platform::el::{El, el, live_if, nothing};
 use crate::platform::icon::icon;
 use crate::platform::page;
@@ -19,8 +16,10 @@ use crate::settings::data::policy::{
 };
 use crate::state::AppState;
 use crate::text::{T, fill, number, t};
-use crate::widgets::field;
-use crate::widgets::field::{fault, framed, line, lines, option, tick};
+use crate::widgets::bar;
+use crate::widgets::field::{self, fault, framed, line, lines, option, tick};
+use crate::widgets::policies::policy_name;
+use crate::widgets::words::pass_name;
 
 /// The pause in typing after which the preview is made, in milliseconds.
 const REST_OF_TYPING: i32 = 150;

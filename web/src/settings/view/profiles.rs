@@ -7,19 +7,16 @@ use leptos::prelude::AnyView;
 use palimpsest_engine::Profile;
 
 use crate::act;
-use crate::app::view::header::selected;
-use crate::log::view::figures::policy_name;
 use crate::platform::el::{El, el};
 use crate::platform::icon::icon;
 use crate::platform::page;
 use crate::platform::signal::Signal;
 use crate::settings::data::policy::base_of;
 use crate::settings::data::profile::{ENTRIES, Entry, Kind, RULES, Sheet, Wrong};
-use crate::settings::view::settings::POLICIES;
 use crate::state::{AppState, Open};
 use crate::text::{T, fill, t};
-use crate::widgets::field;
-use crate::widgets::field::{framed, line, lines, option, tick};
+use crate::widgets::field::{self, framed, line, lines, option, selected, tick};
+use crate::widgets::policies::{POLICIES, policy_name};
 
 /// The field with the profile's name.
 const NAME: &str = "profile-name";

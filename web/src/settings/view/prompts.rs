@@ -5,16 +5,14 @@ use wasm_bindgen::JsCast;
 use web_sys::HtmlTextAreaElement;
 
 use crate::act;
-use crate::app::view::header::selected;
 use crate::platform::el::{El, el, nothing};
 use crate::platform::icon::icon;
-use crate::platform::page;
-use crate::platform::page::next_frame;
+use crate::platform::page::{self, next_frame};
 use crate::platform::signal::Signal;
 use crate::settings::data::prompt::{filled, gaps};
 use crate::state::AppState;
 use crate::text::{Language, T, fill, language, t};
-use crate::widgets::field::{line, option};
+use crate::widgets::field::{line, option, selected};
 
 /// The field of the session's prompt.
 const FIELD: &str = "system";

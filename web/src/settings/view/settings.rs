@@ -3,12 +3,11 @@
 use leptos::prelude::AnyView;
 
 use crate::act;
-use crate::app::embed;
-use crate::app::view::side::shortcut;
+use crate::chat::data::command::NAMES;
 use crate::library::view::storage::storage;
 use crate::platform::el::{El, IntoChild, el, live_on, nothing};
-use crate::platform::page;
 use crate::platform::signal::derived;
+use crate::platform::{guest, page};
 use crate::settings::view::budgeting::model;
 use crate::settings::view::connection::connection;
 use crate::settings::view::{policy, profiles};
@@ -16,6 +15,8 @@ use crate::settings::{Settings, Theme};
 use crate::state::{AppState, Dialog, Tab};
 use crate::text::{T, fill, t};
 use crate::widgets::field::tick;
+use crate::widgets::policies::POLICIES;
+use crate::widgets::words::shortcut;
 
 /// The settings screen.
 pub fn settings() -> AnyView {
@@ -152,19 +153,6 @@ fn for_model(state: AppState) -> AnyView {
     )
 }
 
-/// The presets with their names and descriptions.
-pub const POLICIES: [(&str, T, T); 5] = [
-    ("balanced", T::PolicyBalanced, T::PolicyBalancedHelp),
-    (
-        "checkpoints",
-        T::PolicyCheckpoints,
-        T::PolicyCheckpointsHelp,
-    ),
-    ("watermark", T::PolicyWatermark, T::PolicyWatermarkHelp),
-    ("offload-compact", T::PolicyOffload, T::PolicyOffloadHelp),
-    ("auto-summarize", T::PolicyAuto, T::PolicyAutoHelp),
-];
-
 /// A choice of a few, as radio buttons.
 fn choice(
     name: T,
@@ -230,7 +218,7 @@ fn appearance(state: AppState) -> El {
     el("section")
         .attr("aria-labelledby", "h-look")
         .child(el("h2").attr("id", "h-look").child(t(T::TabAppearance)))
-        .child(if embed::theme().is_some() {
+        .child(if guest::theme().is_some() {
             el("p")
                 .class("sub choice")
                 .child(t(T::HostColours))
@@ -351,7 +339,7 @@ fn shortcuts() -> El {
         .child(el("h2").child(t(T::Commands)))
         .child(
             el("dl").class("facts").children(
-                crate::chat::data::command::NAMES
+                NAMES
                     .into_iter()
                     .map(|(name, text)| line(el("code").child(name).view(), text)),
             ),

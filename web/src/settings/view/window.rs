@@ -1,6 +1,5 @@
 //! The list of windows, for a session and for new ones.
 
-use crate::app::view::header::selected;
 use crate::platform::el::{El, each, el, key_of, live_if};
 use crate::platform::page;
 use crate::platform::signal::effect;
@@ -8,6 +7,7 @@ use crate::settings::Server;
 use crate::settings::data::window::{Choice, offered, profile};
 use crate::state::AppState;
 use crate::text::{T, number, t};
+use crate::widgets::field::selected;
 
 /// A list of the windows for a model, in two groups. It stays one element, and shows a choice after it has taken
 /// effect.

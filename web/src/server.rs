@@ -17,9 +17,8 @@ use palimpsest_ollama::{Dialect, HttpRequest, Refusal, encode};
 use palimpsest_text::json;
 
 use crate::act;
-use crate::app::embed;
-use crate::platform::page;
 use crate::platform::resident::InPage;
+use crate::platform::{guest, page};
 use crate::settings::data::connection::{Check, Connection, Fix, ModelEntry, Verdict};
 use crate::settings::data::doctor;
 use crate::settings::data::key::Key;
@@ -56,7 +55,7 @@ async fn examined(
         server: place.address.clone(),
         dialect: dialect(place.server),
         // For the server, a request through a host does not come from a page.
-        origin: (!embed::asks()).then(page::origin),
+        origin: (!guest::asks()).then(page::origin),
         os: os(),
         model: open
             .as_ref()
@@ -196,7 +195,7 @@ pub async fn models(place: &Place, key: &Key) -> Result<Vec<ModelEntry>, ModelEr
 /// The host's way to the model server, if it brings one.
 fn transport() -> Option<Rc<dyn Transport>> {
     // its code comes with the package, and not with a page of our own
-    embed::asks().then(act::host_transport).flatten().flatten()
+    guest::asks().then(act::host_transport).flatten().flatten()
 }
 
 /// The way to the server: through the host if it offers one, otherwise by `fetch`, with the key if it belongs there.

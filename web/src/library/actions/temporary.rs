@@ -3,12 +3,11 @@
 use palimpsest_engine::is_temporary;
 
 use crate::act::{
-    failed, go, list, memory_beside, note, open_now, spare, with_engine, with_writer,
+    adopt, begins_with, failed, go, keep_draft, list, memory_beside, note, open_now, opened,
+    profiles_there, spare, with_engine, with_writer,
 };
 use crate::app::data::address::Screen;
-use crate::library::actions::sessions::{adopt, begins_with, opened, profiles_there};
 use crate::platform::page;
-use crate::settings::actions::settings::keep_draft;
 use crate::text::{T, t};
 
 /// Begins a temporary session.

@@ -4,12 +4,13 @@ use leptos::prelude::AnyView;
 use palimpsest_tokens::Source;
 
 use crate::app::data::address::Screen;
-use crate::context::data::budget::{Age, Budget, Kind, Segment, State};
+use crate::context::data::budget::{Activity, Age, Budget, Kind, Segment, State};
 use crate::platform::el::{El, IntoChild, el, live, live_if, nothing};
 use crate::platform::icon::icon;
 use crate::platform::signal::Shown;
 use crate::state::AppState;
 use crate::text::{T, css, fill, number, t};
+use crate::widgets::words::age_name;
 
 /// The bar of the open session: `big` with legend for the context screen, else the header's form.
 pub fn budget(big: bool) -> AnyView {
@@ -403,16 +404,6 @@ fn kind_name(kind: Kind) -> String {
     }
 }
 
-/// The word for a layer's age.
-pub fn age_name(age: Age) -> &'static str {
-    match age {
-        Age::Fresh => t(T::LayerFresh),
-        Age::Aged => t(T::LayerAged),
-        Age::Old => t(T::LayerOld),
-        Age::Ancient => t(T::LayerAncient),
-    }
-}
-
 macro_rules! classes {
     ($name:ident, $prefix:literal) => {
         const fn $name(kind: Kind) -> &'static str {
@@ -456,7 +447,7 @@ pub const fn band_class(age: Age) -> &'static str {
 
 /// A bar on its own, for a window that is not the session's.
 pub fn preview(budget: &Budget) -> AnyView {
-    let now = budget.state(crate::context::data::budget::Activity::Quiet);
+    let now = budget.state(Activity::Quiet);
     el("div")
         .class("budget")
         .attr("data-state", now.name())

@@ -1,29 +1,26 @@
 //! The session screen: header, thread, composer, notes.
 
 use leptos::prelude::AnyView;
-use palimpsest_engine::is_temporary;
 
 use crate::act;
-use crate::app::data::address::Screen;
-use crate::app::embed;
 use crate::app::view::header::header;
 use crate::chat::view::composer::composer;
 use crate::chat::view::thread::thread;
 use crate::context::view::notes::notes;
 use crate::library::data::export::Format;
-use crate::library::data::kept::Kept;
 use crate::platform::el::{El, IntoChild, el, live_on, nothing};
 use crate::platform::icon::icon;
-use crate::platform::page;
 use crate::platform::resident;
 use crate::settings::Server;
 use crate::settings::data::connection::{Connection, Verdict};
 use crate::settings::view::connection::model_file;
-use crate::state::{AppState, Dialog, Notice, Open};
-use crate::text::{self, T, fill, number, t};
+use crate::state::{AppState, Notice};
+use crate::text::{T, fill, number, t};
+use crate::widgets::field::button;
+use crate::widgets::words::durability;
 
 /// The session screen.
-pub fn chat() -> AnyView {
+pub fn session() -> AnyView {
     el("section")
         .class("screen chat")
         .attr("id", "s-chat")
@@ -59,7 +56,7 @@ fn notice() -> AnyView {
         }
         match notice {
             None => nothing(),
-            Some(Notice::Kept(kept)) => text::kept(*kept)
+            Some(Notice::Kept(kept)) => durability(*kept)
                 .map_or_else(nothing, |warning| strip("warn", warning.to_owned()).view()),
             Some(Notice::Saving(why)) => strip("warn", fill(T::StorageFailed, &[why]))
                 .child(button(T::ExportAll, act::export_all))
@@ -155,67 +152,6 @@ fn strip(icon_name: &'static str, text: String) -> El {
         .attr("role", "alert")
         .child(icon(icon_name))
         .child(el("p").child(text))
-}
-
-fn button(text: T, then: impl FnMut() + 'static) -> El {
-    el("button")
-        .class("btn")
-        .attr("type", "button")
-        .child(t(text))
-        .click(then)
-}
-
-/// What an empty session says, and how to connect when no model answers.
-pub fn start() -> AnyView {
-    let state = AppState::here();
-    let shown = move || {
-        let empty = state.thread.with(Vec::is_empty) && state.reply.with(Option::is_none);
-        let failed = |c: &Connection| matches!(c, Connection::Failed | Connection::Empty);
-        let is_so = |open: &Option<Open>| open.as_ref().is_some_and(|o| is_temporary(&o.id));
-        let is_temporary = state.open.with(is_so);
-        let shown = empty && state.ready.get();
-        shown.then(|| (Some(state.connection.get()).filter(failed), is_temporary))
-    };
-    live_on(shown, move |shown| {
-        let Some((failure, is_temporary)) = shown.clone() else {
-            return nothing();
-        };
-        let kept = state.storage.with_untracked(|s| s.kept);
-        let block = el("div")
-            .class("start")
-            .child(el("h2").child(t(T::StartTitle)))
-            .child(el("p").child(t(if embed::keeps() {
-                T::StartHosted
-            } else if is_temporary || kept == Kept::Memory {
-                T::StartMemory
-            } else {
-                T::StartText
-            })));
-        let block = block.child(failure.clone().map(act::offline));
-        let import = button(T::StartImport, move || {
-            state.dialog.set(Some(Dialog::Import));
-        });
-        let connect = failure.as_ref().map(|_| {
-            el("a")
-                .class("btn solid")
-                .attr("href", format!("#{}", Screen::Settings.name()))
-                .child(t(T::StartConnect))
-        });
-        let sample =
-            page::sample().map(|_| button(T::StartSample, act::open_sample).attr("id", "sample"));
-        let temporary = (!is_temporary && kept != Kept::Memory)
-            .then(|| button(T::StartTemporary, act::begin_temporary).attr("id", "temporary"));
-        block
-            .child(
-                el("p")
-                    .class("acts")
-                    .child(connect)
-                    .child(sample)
-                    .child(import)
-                    .child(temporary),
-            )
-            .view()
-    })
 }
 
 /// What to do when no model answers.
