@@ -10,21 +10,24 @@ mod audit;
 pub(crate) mod constraint;
 mod grammar;
 mod grounding;
+mod index;
 mod known;
+mod ledger;
 mod pasted;
 mod quantity;
 mod reject;
 mod scan;
 mod secret;
 mod supersede;
+mod wanted;
 
 use serde::{Deserialize, Serialize};
 
-pub use audit::Collector;
-pub use audit::{Audit, Checked, Facts, Ledger, ledger};
+pub use audit::{Audit, Checked, Collector, Facts};
 pub use constraint::{Constraint, ConstraintKind, constraints};
 pub use grounding::grounded;
 pub use known::{Known, Scan};
+pub use ledger::{Ledger, ledger};
 pub use reject::{Attempt, Rejection, reject};
 pub(crate) use scan::{Found, Scanner};
 pub use supersede::supersedes;

@@ -2,8 +2,14 @@
 //!
 //! It reads the bytes once and builds no values: omitted parts are only skipped.
 
-use super::cut::grouped;
+mod schema;
+mod strings;
+
 use std::fmt::Write;
+
+use super::cut::grouped;
+use schema::Fields;
+use strings::{is_valid, write_string};
 
 /// The limits on the shown part of a JSON text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,9 +66,6 @@ const ERROR_STRING: usize = 2_000;
 
 /// The number of items with an error that are shown besides the first and the last ones.
 const ERROR_ITEMS: usize = 3;
-
-/// The number of fields of omitted items that are named.
-const FIELDS: usize = 24;
 
 /// Omits the long parts of the text; the result is JSON (or JSON Lines). `None` if the text is not JSON.
 pub(super) fn condense(text: &str, limits: JsonLimits) -> Option<String> {
@@ -436,75 +439,6 @@ struct LeftOut<'a> {
     fields: Fields<'a>,
 }
 
-#[derive(Default)]
-struct Fields<'a> {
-    objects: usize,
-    named: Vec<Field<'a>>,
-    more: bool,
-}
-
-struct Field<'a> {
-    key: &'a str,
-    count: usize,
-    types: u8,
-}
-
-const TYPES: [&str; 6] = ["string", "number", "bool", "null", "object", "array"];
-
-impl<'a> Fields<'a> {
-    /// Notes a field. Most items have the same fields in the same order, so it tries `place` first.
-    fn note(&mut self, key: &'a str, first: u8, place: usize) {
-        let types = match first {
-            b'"' => 1,
-            b't' | b'f' => 4,
-            b'n' => 8,
-            b'{' => 16,
-            b'[' => 32,
-            _ => 2,
-        };
-        let at = match self.named.get(place) {
-            Some(field) if field.key == key => Some(place),
-            _ => self.named.iter().position(|f| f.key == key),
-        };
-        match at {
-            Some(at) => {
-                self.named[at].count += 1;
-                self.named[at].types |= types;
-            }
-            None if self.named.len() < FIELDS && is_valid(key) => {
-                self.named.push(Field {
-                    key,
-                    count: 1,
-                    types,
-                });
-            }
-            None => self.more = true,
-        }
-    }
-
-    fn write(&self, out: &mut String, items: usize) {
-        if self.objects < items || self.named.is_empty() {
-            return;
-        }
-        out.push_str(", each with ");
-        for (i, field) in self.named.iter().enumerate() {
-            let types = TYPES
-                .iter()
-                .enumerate()
-                .filter(|(t, _)| field.types & (1 << t) != 0);
-            let types: Vec<&str> = types.map(|(_, name)| *name).collect();
-            let comma = if i > 0 { ", " } else { "" };
-            _ = write!(out, "{comma}{}: {}", field.key, types.join("|"));
-            if field.count < self.objects {
-                _ = write!(out, " (in {})", grouped(field.count));
-            }
-        }
-        if self.more {
-            out.push_str(", …");
-        }
-    }
-}
-
 fn names_error(key: &str) -> bool {
     const NAMES: [&str; 7] = [
         "error",
@@ -519,95 +453,6 @@ fn names_error(key: &str) -> bool {
     let first = key.as_bytes().first().map(u8::to_ascii_lowercase);
     matches!(first, Some(b'e' | b't' | b's'))
         && NAMES.iter().any(|name| key.eq_ignore_ascii_case(name))
-}
-
-/// Returns `true` if the raw content of a string is valid JSON.
-fn is_valid(raw: &str) -> bool {
-    let bytes = raw.as_bytes();
-    let mut at = 0;
-    while at < bytes.len() {
-        match bytes[at] {
-            0..0x20 => return false,
-            b'\\' => match unit(bytes, at) {
-                Some(length) => at += length,
-                None => return false,
-            },
-            _ => at += 1,
-        }
-    }
-    true
-}
-
-/// Returns the length of the escape at `at`. A pair of surrogates counts as one escape.
-fn unit(bytes: &[u8], at: usize) -> Option<usize> {
-    let hex = |from: usize| {
-        let digits = bytes.get(from..from + 4)?;
-        u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
-    };
-    match bytes.get(at + 1)? {
-        b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Some(2),
-        b'u' => {
-            let high = hex(at + 2)?;
-            let paired = (0xD800..0xDC00).contains(&high)
-                && bytes.get(at + 6..at + 8) == Some(b"\\u")
-                && hex(at + 8).is_some_and(|low| (0xDC00..0xE000).contains(&low));
-            Some(if paired { 12 } else { 6 })
-        }
-        _ => None,
-    }
-}
-
-/// The beginning of a shortened string of a call.
-const NOTICE: &str = "[shortened, not to be copied] ";
-
-/// Writes a string of at most about `most` bytes: its beginning, the size of the gap, and its end.
-fn write_string(out: &mut String, raw: &str, most: usize, notice: bool) -> Option<()> {
-    if !is_valid(raw) {
-        return None;
-    }
-    // The mark itself takes about thirty bytes.
-    if raw.len() <= most + 40 {
-        _ = write!(out, "\"{raw}\"");
-        return Some(());
-    }
-    let first = escape_boundary(raw, super::cut::head(raw, most * 3 / 4).len());
-    let from = raw.len() - super::cut::tail(raw, most / 4).len();
-    let last = next_boundary(raw, from);
-    _ = write!(
-        out,
-        "\"{}{}… {} bytes …{}\"",
-        if notice { NOTICE } else { "" },
-        &raw[..first],
-        grouped(last - first),
-        &raw[last..]
-    );
-    Some(())
-}
-
-/// Returns the last place up to `most` that is not inside of an escape.
-fn escape_boundary(raw: &str, most: usize) -> usize {
-    let (mut at, mut next) = (0, 0);
-    while next <= most {
-        at = next;
-        next += step(raw.as_bytes(), at);
-    }
-    raw.floor_char_boundary(at)
-}
-
-/// Returns the first place from `least` on that is not inside of an escape.
-fn next_boundary(raw: &str, least: usize) -> usize {
-    let mut at = 0;
-    while at < least {
-        at += step(raw.as_bytes(), at);
-    }
-    raw.ceil_char_boundary(at)
-}
-
-fn step(bytes: &[u8], at: usize) -> usize {
-    match bytes.get(at) {
-        Some(b'\\') => unit(bytes, at).unwrap_or(1),
-        _ => 1,
-    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::words::{Plain, small_word};
 
 mod garbage;
 
-use super::audit::words_of;
+use super::ledger::words_of;
 use garbage::{counts_on, invented, is_json, leaked, repeats_instructions, repeats_lines};
 
 static OPENINGS: List = List::phrases(each!(refusal.openings));
