@@ -47,7 +47,7 @@ for (const engine of ENGINES) test(`a reply is written again, a question is chan
 
 /// A text file is a part of its own; bytes that are no text are refused.
 test("text files go with a message, other files do not", SLOW, async () => {
-  const world = await begin({ script: { replies: ["Read."] } });
+  const world = await begin({ script: { replies: ["Read.", "Here.", "Read, too."] } });
   const { page } = world;
   await ready(page);
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "palimpsest-attach-"));
@@ -64,13 +64,27 @@ test("text files go with a message, other files do not", SLOW, async () => {
   assert.match(JSON.stringify(world.chats().at(-1).messages), /KEEP-9182/);
   assert.match(await text(page, ".msg.you .tool summary"), /notes\.txt/);
 
+  // a file that waits in one session is not sent from another, and waits there still
+  await (await page.$("#attach")).uploadFile(file("waits.txt", "KEEP-4471\n"));
+  await page.waitForSelector(".attached li");
+  await click(page, ".side .new");
+  await until(page, () => document.querySelector(".start") && !document.querySelector(".attached"));
+  await say(page, "Without a file");
+  await messages(page, 2);
+  assert.doesNotMatch(JSON.stringify(world.chats().at(-1).messages), /KEEP-4471/);
+  await click(page, ".side .lists li:nth-of-type(2) a");
+  await until(page, () => document.querySelector(".attached")?.textContent.includes("waits.txt"));
+  await say(page, "And in that?");
+  await messages(page, 4);
+  assert.match(JSON.stringify(world.chats().at(-1).messages), /KEEP-4471/);
+
   // what no window holds is refused, and nothing of it is lost
   await (await page.$("#attach")).uploadFile(file("long.txt", "every word of it counts\n".repeat(9_000)));
   await page.waitForSelector(".attached li");
   await say(page, "And in this one?");
   await until(page, () => document.querySelector("#msg").value === "And in this one?" && document.querySelector(".attached")?.textContent.includes("long.txt"));
   await until(page, () => Number(document.querySelector(".under .num").textContent.replace(/\D/g, "")) > 8_192);
-  assert.equal(world.chats().length, 1);
+  assert.equal(world.chats().length, 3);
   await world.end();
 });
 

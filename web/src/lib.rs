@@ -2,16 +2,16 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | `view`, `bind` | the data of the page, and its conversion from the engine's reports |
-//! | `markdown`, `text`, `settings`, `key`, `command`, `import` | texts in and out, without a page |
-//! | `state`, `act` | the signals, and every action of a user |
-//! | `ui`, `el`, `icon` | components, elements, icons |
-//! | `later` | code that is loaded when it is needed |
-//! | `host`, `server`, `page` | the browser: stores and ports, the model server, the document |
-//! | `start`, `embed` | the two starts: a page of its own, or an element of another page |
+//! | `text`, `markdown` | texts and Markdown, without a page |
+//! | `platform`, `server` | the browser: elements, signals, stores, the document; the model server |
+//! | `state` | every signal of the page |
+//! | `widgets` | pieces of views that several features use |
+//! | `chat`, `context`, `library`, `settings`, `log` | the features: what they show (`data`), what they do (`actions`), how they look (`view`) |
+//! | `app` | the frame around them, and the two starts: a page of its own, or an element of another page |
+//! | `act` | every action by its name, and when its code is loaded |
 //!
-//! Components read signals and call `act`. Only `act` talks to the engine. No component computes a budget. No code
-//! makes HTML text: the page forbids `innerHTML` (see `el`).
+//! Views read signals and call `act`. Only actions talk to the engine. No view computes a budget. No code
+//! makes HTML text: the page forbids `innerHTML` (see `platform::el`).
 
 #![allow(
     clippy::large_types_passed_by_value,

@@ -170,6 +170,12 @@ impl AppState {
             .unwrap_or_default()
     }
 
+    /// The tokens of the files that go with the next message.
+    pub fn attached_tokens(self) -> u32 {
+        let sum = |all: &Vec<Attached>| all.iter().map(|one| one.tokens).sum();
+        self.attached.with_untracked(sum)
+    }
+
     /// A page with nothing open.
     pub fn new(settings: Settings) -> Self {
         let key = settings.in_use().own_key();

@@ -15,7 +15,7 @@ use crate::act::{Opening, note, superseded};
 use crate::chat::data::thread::Stats;
 use crate::context::data::card::Card;
 use crate::platform::host::Switch;
-use crate::state::{AppState, Notice};
+use crate::state::{AppState, Attached, Notice};
 use crate::text::{T, t};
 
 thread_local! {
@@ -49,6 +49,8 @@ pub(crate) struct Back {
     pub(crate) rests: Cell<u32>,
     /// What the replies of this visit cost, by their numbers.
     pub(crate) costs: RefCell<SortedMap<u32, Stats>>,
+    /// The files that go with the next message of sessions that are not shown. They are gone with the page.
+    pub(crate) unsent: RefCell<SortedMap<String, Vec<Attached>>>,
     /// What has come in of a reply and is not shown yet.
     pub(crate) incoming: RefCell<Incoming>,
     /// Sessions whose model was asked for a title in this visit.
@@ -94,7 +96,8 @@ impl Back {
     /// The same for a session that has to be opened or made first: until [`Opening::end`], actions on the session wait.
     pub(crate) fn wish_to_open(&self) -> u32 {
         let wish = self.wish();
-        self.opening.begin();
+        let files = self.state.attached.with_untracked(Vec::len);
+        self.opening.begin(files);
         wish
     }
 

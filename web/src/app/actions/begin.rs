@@ -95,6 +95,7 @@ pub fn start(state: AppState) {
             following: Cell::new(false),
             rests: Cell::new(0),
             costs: RefCell::default(),
+            unsent: RefCell::default(),
             incoming: RefCell::default(),
             titled: RefCell::default(),
             titling: RefCell::default(),

@@ -5,12 +5,15 @@ use std::cell::{Cell, RefCell};
 use futures_channel::oneshot::{Sender, channel};
 
 use crate::platform::page;
+use crate::state::Attached;
 
 /// The time in which a session is opened. Whoever needs the session waits for the end.
 pub(crate) struct Opening {
     is_on: Cell<bool>,
     /// The message field was empty at its beginning.
     was_empty: Cell<bool>,
+    /// The files that were attached at its beginning.
+    files: Cell<usize>,
     waiting: RefCell<Vec<Sender<()>>>,
 }
 
@@ -20,14 +23,16 @@ impl Opening {
         Self {
             is_on: Cell::new(true),
             was_empty: Cell::new(true),
+            files: Cell::new(0),
             waiting: RefCell::default(),
         }
     }
 
-    /// Another session is opened.
-    pub(crate) fn begin(&self) {
+    /// Another session is opened, while as many `files` are attached.
+    pub(crate) fn begin(&self, files: usize) {
         if !self.is_on.replace(true) {
             self.was_empty.set(page::value("#msg").is_empty());
+            self.files.set(files);
         }
     }
 
@@ -37,6 +42,16 @@ impl Opening {
             return page::value("#msg");
         }
         String::new()
+    }
+
+    /// Divides attached files into those of the session that is left and those that were attached since the beginning.
+    pub(crate) fn attached(&self, mut files: Vec<Attached>) -> (Vec<Attached>, Vec<Attached>) {
+        let new = if self.is_on.get() {
+            files.split_off(self.files.get().min(files.len()))
+        } else {
+            Vec::new()
+        };
+        (files, new)
     }
 
     /// The opening is over, whether it succeeded or not.

@@ -2,6 +2,7 @@
 
 use leptos::prelude::{document, window};
 use palimpsest_core::message::{IMAGE_TOKENS, Part};
+use palimpsest_engine::Session;
 use palimpsest_engine::session::NewMessage;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
@@ -31,13 +32,18 @@ const QUALITY: f64 = 0.9;
 /// Takes files along with the next message, texts or images, in their order.
 pub(crate) fn attach(files: Vec<File>) {
     with_engine(|back| async move {
+        // those that are chosen while a session is opened are its own
+        let chosen_in = back.session().filter(|_| !back.opening.is_on());
         for file in files {
-            attach_one(&back, file).await;
+            if let Some(part) = read(&back, file).await {
+                add(&back, chosen_in.as_ref(), part);
+            }
         }
     });
 }
 
-async fn attach_one(back: &Back, file: File) {
+/// Reads a file as a part of a message. The person is told why there is none.
+async fn read(back: &Back, file: File) -> Option<Part> {
     let name = file.name();
     let is_image = file.type_().starts_with("image/") && file.type_() != "image/svg+xml";
     let (most, too_large) = if is_image {
@@ -48,10 +54,11 @@ async fn attach_one(back: &Back, file: File) {
     let size = file.size();
     if size > f64::from(most) {
         let text = fill(too_large, &[&name, &bytes(size), &bytes(f64::from(most))]);
-        return note(text, true);
+        note(text, true);
+        return None;
     }
     if is_image && refuses_images(back) {
-        return;
+        return None;
     }
     let part = if is_image {
         image(&file).await
@@ -64,10 +71,10 @@ async fn attach_one(back: &Back, file: File) {
             text,
         })
     };
-    match part {
-        Some(part) => add(back, part),
-        None => note(fill(T::AttachUnreadable, &[&name]), true),
+    if part.is_none() {
+        note(fill(T::AttachUnreadable, &[&name]), true);
     }
+    part
 }
 
 /// Returns `true` if the open session's model is known to see no images, and tells the person so.
@@ -87,24 +94,39 @@ pub(crate) fn refuses_images(back: &Back) -> bool {
     is_blind
 }
 
-/// Adds a part to those that go with the message. A text file replaces one of the same name; an image gets a name of its own,
-/// since everything that is pasted has the same.
-fn add(back: &Back, mut part: Part) {
+/// Adds a part to those that go with the next message of the session it was `chosen_in`, which need not be shown any more when the
+/// file was read.
+fn add(back: &Back, chosen_in: Option<&Session>, part: Part) {
     let state = back.state;
+    if let Some(left) = chosen_in.filter(|session| !back.shows(session)) {
+        let mut unsent = back.unsent.borrow_mut();
+        let id = left.id().to_owned();
+        let mut all = unsent.remove(&id).unwrap_or_default();
+        join(&mut all, counted(back, part));
+        unsent.insert(id, all);
+        return;
+    }
     state.attached.update(|all| {
-        if let Part::Image { name, .. } = &mut part {
-            let taken = |wanted: &str| all.iter().any(|one| name_of(&one.part) == wanted);
-            let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
-            let numbered = (2..).map(|n| format!("{stem} {n}.{ending}"));
-            let mut names = std::iter::once(name.clone()).chain(numbered);
-            *name = names.find(|name| !taken(name)).unwrap_or_default();
-        } else {
-            all.retain(|one| name_of(&one.part) != name_of(&part));
-        }
-        state.say(fill(T::Attached, &[name_of(&part)]));
-        all.push(counted(back, part));
+        join(all, counted(back, part));
+        let name = all.last().map_or("", |one| name_of(&one.part));
+        state.say(fill(T::Attached, &[name]));
     });
     drafted(page::value("#msg"));
+}
+
+/// Adds a file to others. A text file replaces one of the same name; an image gets a name of its own, since everything that is
+/// pasted has the same.
+fn join(all: &mut Vec<Attached>, mut new: Attached) {
+    if let Part::Image { name, .. } = &mut new.part {
+        let taken = |wanted: &str| all.iter().any(|one| name_of(&one.part) == wanted);
+        let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
+        let numbered = (2..).map(|n| format!("{stem} {n}.{ending}"));
+        let mut names = std::iter::once(name.clone()).chain(numbered);
+        *name = names.find(|name| !taken(name)).unwrap_or_default();
+    } else {
+        all.retain(|one| name_of(&one.part) != name_of(&new.part));
+    }
+    all.push(new);
 }
 
 /// Counts a part, once: a file may be large, and the draft is counted at every rest.

@@ -350,12 +350,15 @@ fn failed_reply(
             if let Some(message) = said {
                 let text = said_in(&message);
                 keep_draft(session.id(), &text);
+                let attached = attached_to(&message.parts).into_iter();
+                let attached = attached.map(|part| counted(back, part)).collect();
                 if shown {
-                    let attached = attached_to(&message.parts).into_iter();
-                    let attached = attached.map(|part| counted(back, part)).collect();
                     state.attached.set(attached);
                     state.draft.set(text.clone());
                     drafted(text);
+                } else {
+                    let id = session.id().to_owned();
+                    back.unsent.borrow_mut().insert(id, attached);
                 }
             }
         }
@@ -412,9 +415,8 @@ fn said_in(message: &NewMessage) -> String {
 /// The draft has rested: it is counted and kept.
 pub fn drafted(text: String) {
     let Some(back) = back() else { return };
-    let attached = back.state.attached;
-    let attached: u32 = attached.with_untracked(|all| all.iter().map(|one| one.tokens).sum());
     let said = tokens_of(back.session().as_ref(), &text);
+    let attached = back.state.attached_tokens();
     back.state.draft_tokens.set(said + attached);
     // what is typed while another session is being opened is that one's
     if let Some(session) = back.session().filter(|_| !back.opening.is_on()) {

@@ -251,7 +251,6 @@ pub(crate) async fn adopt(back: &Rc<Back>, session: Session, follower: bool) {
     let state = back.state;
     back.passing.borrow_mut().clear();
     back.costs.borrow_mut().clear();
-    state.attached.set(Vec::new());
     state.reply.set(None);
     state.activity.set(Activity::Quiet);
     forget_failure(state);
@@ -262,8 +261,10 @@ pub(crate) async fn adopt(back: &Rc<Back>, session: Session, follower: bool) {
     // What was typed while this session was being opened belongs to it.
     let typed = back.opening.typed();
     leave_draft(back);
+    change_files(back, &id);
     let draft = together(kept_draft(&id), &typed);
-    state.draft_tokens.set(tokens_of(Some(&session), &draft));
+    let tokens = tokens_of(Some(&session), &draft) + state.attached_tokens();
+    state.draft_tokens.set(tokens);
     state.draft.set(draft);
     if !follower {
         let weak = Rc::downgrade(back);
@@ -309,6 +310,21 @@ pub(crate) fn leave_draft(back: &Back) {
         };
         keep_draft(session.id(), &together(unsent.unwrap_or_default(), &typed));
     }
+}
+
+/// Keeps the attached files of the session that is left, and brings back those of the one with that `id`.
+fn change_files(back: &Back, id: &str) {
+    let attached = back.state.attached;
+    let (left, new) = back.opening.attached(attached.get_untracked());
+    let mut unsent = back.unsent.borrow_mut();
+    if let Some(before) = back.session()
+        && !left.is_empty()
+    {
+        unsent.insert(before.id().to_owned(), left);
+    }
+    let mut files = unsent.remove(id).unwrap_or_default();
+    files.extend(new);
+    attached.set(files);
 }
 
 /// Two texts as one draft.

@@ -51,9 +51,10 @@ pub(crate) fn keep_session() {
         match back.engine.keep(&id).await {
             Ok(kept) => {
                 keep_draft(&kept, &page::value("#msg"));
-                let attached = back.state.attached.get_untracked();
+                let files = back.state.attached.get_untracked();
+                back.state.attached.set(Vec::new());
+                back.unsent.borrow_mut().insert(kept.clone(), files);
                 open_now(&back, &kept, false).await;
-                back.state.attached.set(attached);
                 // what is left of it is gone with the tab
                 let _ = back.engine.purge(&id).await;
                 list(&back).await;
