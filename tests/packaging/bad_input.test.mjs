@@ -224,11 +224,24 @@ test("a goal of many steps, and one too large", async () => {
     await session.append(talk(100));
     await session.compact();
     out.after = [session.window().messages[0].content.startsWith(system), session.goals.current().milestones.length];
+    // a thousand open steps outgrow half of the window: as many are shown as there is room for, beside every pin
+    const steps = Array.from({ length: 1000 }, (_, i) => ({ id: i + 1, text: "Empty shelf " + (i + 1) + " of the hall", state: "pending" }));
+    await session.goals.set({ description: "Empty the hall", milestones: steps });
+    await session.pins.add("Shelf 7 belongs to the museum.");
+    const now = session.window().messages[0].content;
+    out.thousand = [
+      now.includes("Empty shelf 1 of"), /Pending \\(\\d+ more not shown\\):/.test(now), now.includes("Shelf 7 belongs to the museum."),
+      session.goals.current().milestones.length,
+      session.budget().segments.filter((s) => ["goal", "pins"].includes(s.kind)).reduce((n, s) => n + s.count.tokens, 0) <= 2048,
+    ];
+    await session.compact();
+    out.thousand.push(session.budget().over);
     await session.close();
   `);
   assert.deepEqual(got.shown, [true, true, 0]);
   assert.deepEqual(got.huge, ["goal_too_large", "Empty the hall"]);
   assert.deepEqual(got.after, [true, 150]);
+  assert.deepEqual(got.thousand, [true, true, true, 1000, true, 0]);
 });
 
 /** F 63–65, F 67: what happens during a compaction is kept; a second one is told; a restore makes the first one's result worthless. */

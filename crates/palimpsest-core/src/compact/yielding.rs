@@ -67,7 +67,7 @@ impl Compaction {
     pub(super) fn kept_demands(&self) -> Vec<Pin> {
         let mut demands: Vec<Pin> = Vec::new();
         for pins in [&self.context.records().pins, &self.yielded] {
-            for pin in pins.iter().filter(|pin| is_demand(pin)) {
+            for pin in pins.iter().filter(|pin| pin.is_demand()) {
                 let at = demands.partition_point(|other| said_in(other) <= said_in(pin));
                 demands.insert(at, pin.clone());
             }
@@ -84,10 +84,6 @@ const fn said_in(pin: &Pin) -> Seq {
     }
 }
 
-const fn is_demand(pin: &Pin) -> bool {
-    matches!(pin.kind, PinKind::Constraint { .. })
-}
-
 /// Takes the record of the lowest rank out: demands that are only likely, the goal, the oldest demands, and then the pins of the
 /// caller, the last one first. Demands go to `yielded`. Returns `false` if no record is left.
 fn leave_one_out(records: &mut Records, yielded: &mut Vec<Pin>) -> bool {
@@ -99,13 +95,13 @@ fn leave_one_out(records: &mut Records, yielded: &mut Vec<Pin>) -> bool {
         if records.goal.take().is_some() {
             return true;
         }
-        at = pins.iter().position(is_demand);
+        at = pins.iter().position(Pin::is_demand);
     }
     let Some(at) = at.or(pins.len().checked_sub(1)) else {
         return false;
     };
     let pin = pins.remove(at);
-    if is_demand(&pin) {
+    if pin.is_demand() {
         yielded.push(pin);
     }
     true

@@ -55,6 +55,13 @@ pub struct Pin {
     pub text: String,
 }
 
+impl Pin {
+    /// Returns `true` for a demand that was found in a message, and `false` for a line that the user pinned.
+    pub const fn is_demand(&self) -> bool {
+        matches!(self.kind, PinKind::Constraint { .. })
+    }
+}
+
 impl<'de> Deserialize<'de> for Pin {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
@@ -362,7 +369,7 @@ impl Records {
         window: u32,
         counter: &dyn TokenCounter,
     ) -> Result<bool, CoreError> {
-        let is_demand = |p: &&Pin| p.id == id && matches!(p.kind, PinKind::Constraint { .. });
+        let is_demand = |p: &&Pin| p.id == id && p.is_demand();
         let Some(text) = self.pins.iter().find(is_demand).map(|p| p.text.clone()) else {
             return Ok(false);
         };
@@ -462,8 +469,7 @@ impl Records {
         let gone = self.pending.remove(place);
         if let Change::Demand { text } = &gone.proposal.change {
             // A run found it meanwhile. The user's decision counts more.
-            self.pins
-                .retain(|p| !(matches!(p.kind, PinKind::Constraint { .. }) && p.text == *text));
+            self.pins.retain(|p| !(p.is_demand() && p.text == *text));
         }
         self.remember_declined(gone.proposal.change);
         self.revision += 1;
@@ -512,7 +518,7 @@ impl Records {
             return false;
         };
         let gone = self.pins.remove(place);
-        if matches!(gone.kind, PinKind::Constraint { .. }) {
+        if gone.is_demand() {
             self.forget_proposed(&gone.text);
             self.remember_declined(Change::Demand { text: gone.text });
         }
@@ -520,25 +526,26 @@ impl Records {
         true
     }
 
-    /// Refuses records that (without the system prompt and detected constraints) take more than half of the window.
+    /// Refuses records whose goal and pins need more than half of the window. The system prompt and detected constraints do not
+    /// count, and of the goal only its description does: its lines are shown as far as there is room (F61).
     pub fn check_room(&self, window: u32, counter: &dyn TokenCounter) -> Result<(), CoreError> {
         let room = window / 2;
         let goal = self
             .goal
             .as_ref()
-            .map_or(0, |g| counter.count(&g.render(u32::MAX, counter)));
-        let own: u32 = self
-            .pins
-            .iter()
-            .filter(|p| !matches!(p.kind, PinKind::Constraint { .. }))
-            .map(|p| pin_tokens(&p.text, counter))
-            .sum();
-        let need = goal.saturating_add(own);
+            .map_or(0, |goal| counter.count(&goal.head()));
+        let need = goal.saturating_add(self.own_pins(counter));
         if need > room {
             Err(CoreError::RecordsTooLarge { need, room })
         } else {
             Ok(())
         }
+    }
+
+    /// Returns the tokens of the lines that the user pinned.
+    fn own_pins(&self, counter: &dyn TokenCounter) -> u32 {
+        let own = self.pins.iter().filter(|pin| !pin.is_demand());
+        own.map(|pin| pin_tokens(&pin.text, counter)).sum()
     }
 
     /// Returns the text of this revision (I4, G8): system prompt, mandates, goal, the user's pins and decisions with
@@ -575,7 +582,14 @@ impl Records {
         let ruler = Estimator::default();
         let mut room = window / 2;
         if let Some(goal) = &self.goal {
-            let text = goal.render(room, &ruler);
+            // a pin is shown whole or not at all, so the lines of the goal make room for those that the user wrote
+            let pinned = self.own_pins(&ruler);
+            let heading = if pinned == 0 {
+                0
+            } else {
+                ruler.count(PINS_HEADING) + 2
+            };
+            let text = goal.render(room.saturating_sub(pinned + heading), &ruler);
             out.goal_tokens = counter.count(&text);
             room -= ruler.count(&text).min(room);
             append_block(&mut out.text, &text);
@@ -583,9 +597,8 @@ impl Records {
         let heading = counter.count(PINS_HEADING) + 2;
         let (mut measured, mut measured_likely) = (0, 0);
         let mut kept: Vec<&Pin> = Vec::new();
-        let is_own = |p: &Pin| !matches!(p.kind, PinKind::Constraint { .. });
-        let own = self.pins.iter().filter(|p| is_own(p));
-        let detected = self.pins.iter().rev().filter(|p| !is_own(p));
+        let own = self.pins.iter().filter(|p| !p.is_demand());
+        let detected = self.pins.iter().rev().filter(|p| p.is_demand());
         let detected = detected.filter(|_| place != Demands::Off);
         let binds = |p: &&Pin, level: Level| matches!(p.kind, PinKind::Constraint { level: l, .. } if l == level);
         let sure = detected.clone().filter(|p| binds(p, Level::Sure));
@@ -602,7 +615,7 @@ impl Records {
             };
             // Likely demands stay out of the system message and leave room for certain ones.
             let likely = level == Level::Likely;
-            let fits = is_own(pin)
+            let fits = !pin.is_demand()
                 || measured + size <= room
                     && (!likely || measured_likely + size <= room_of_likely(window));
             measured += if fits { size } else { 0 };
@@ -662,6 +675,7 @@ fn pin_tokens(text: &str, counter: &dyn TokenCounter) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::goal::{GoalLimits, Milestone, MilestoneState};
 
     /// I4: a system prompt appears as written, to the byte, and one of only spaces does not appear.
     #[test]
@@ -676,6 +690,42 @@ mod tests {
         };
         check("  Be brief.\t\n\n", "  Be brief.\t\n\n");
         check(" \n\t", "");
+    }
+
+    /// F61, G2: a goal of a thousand open steps is taken, and shown as far as there is room beside every pin. A description or
+    /// pins that outgrow the room are refused as before.
+    #[test]
+    fn a_goal_of_many_steps_makes_room_for_pins() {
+        let counter = Estimator::default();
+        let step = |id| Milestone {
+            id,
+            text: format!("Empty shelf {id} of the hall"),
+            state: MilestoneState::Pending,
+            completed: None,
+        };
+        let limits = GoalLimits::default();
+        let mut goal = Goal::new("Empty the hall", 0.0, limits, &counter).unwrap();
+        goal.milestones = (1..=1000).map(step).collect();
+        let mut records = Records {
+            goal: Some(goal.clone()),
+            ..Records::default()
+        };
+        records.check_room(1024, &counter).unwrap();
+        for n in 0..10 {
+            let line = format!("Shelf {n} belongs to the museum and is not touched.");
+            records.pin(PinKind::Pin, &line, 1024, &counter).unwrap();
+        }
+        let shown = records.render(1024, Demands::Layer, &counter);
+        assert!(counter.count(&shown.text) <= 512, "{}", shown.text);
+        assert!(shown.text.contains("- Empty shelf 1 of the hall\n"));
+        assert!(shown.text.contains("more not shown):"), "{}", shown.text);
+        for pin in &records.pins {
+            assert!(shown.text.contains(&pin.text));
+        }
+        assert_eq!(records.goal, Some(goal));
+        let long = "A line of the museum's own. ".repeat(200);
+        let refused = records.pin(PinKind::Pin, &long, 1024, &counter);
+        assert!(matches!(refused, Err(CoreError::RecordsTooLarge { .. })));
     }
 
     /// I8: many demands push out the oldest demand, and no open change of the goal.

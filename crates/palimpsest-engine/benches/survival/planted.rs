@@ -38,10 +38,22 @@ fn window_with(room: u32) -> u32 {
         .unwrap()
 }
 
+/// The moment at which a window is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Moment {
+    /// Right after the last round, when the model has spoken.
+    Rest,
+    /// With the user's next message, which asks nothing: the window as it is sent.
+    Next,
+}
+
+/// The user's next message.
+const NEXT: &str = "Thank you.";
+
 /// Kept and planted sentences of each class.
 type Tally = BTreeMap<Class, (u32, u32)>;
 
-fn play(talk: &Conversation, who: Who, percent: u32, tally: &mut Tally) {
+fn play(talk: &Conversation, (who, moment): (Who, Moment), percent: u32, tally: &mut Tally) {
     let counter = Estimator::default();
     let total: u32 = talk.messages.iter().map(|m| counter.count(&m.text)).sum();
     let mut contender = who.start("", window_with(total * percent / 100));
@@ -51,8 +63,12 @@ fn play(talk: &Conversation, who: Who, percent: u32, tally: &mut Tally) {
         }
         contender.tend();
     }
-    let shown = contender.now();
-    if std::env::var("PALIMPSEST_PLANTED_SHOW").is_ok_and(|row| row == shown_row(who, percent)) {
+    let shown = match moment {
+        Moment::Rest => contender.now(),
+        Moment::Next => contender.ask(NEXT),
+    };
+    let wanted = shown_row((who, moment), percent);
+    if std::env::var("PALIMPSEST_PLANTED_SHOW").is_ok_and(|row| row == wanted) {
         print_window(talk, &shown, total * percent / 100);
     }
     for planted in &talk.canaries {
@@ -62,9 +78,17 @@ fn play(talk: &Conversation, who: Who, percent: u32, tally: &mut Tally) {
     }
 }
 
-/// The name of a row and a share, for `PALIMPSEST_PLANTED_SHOW`: `20 list, balanced`.
-fn shown_row(who: Who, percent: u32) -> String {
-    format!("{percent} {}", who.name().replace('*', ""))
+/// The name of a row and a share, for `PALIMPSEST_PLANTED_SHOW`: `20 list, balanced`, `30 session, next`.
+fn shown_row(row: (Who, Moment), percent: u32) -> String {
+    format!("{percent} {}", name_of(row))
+}
+
+fn name_of((who, moment): (Who, Moment)) -> String {
+    let name = who.name().replace('*', "");
+    match moment {
+        Moment::Rest => name,
+        Moment::Next => format!("{name}, next"),
+    }
 }
 
 /// Prints a window, and the planted sentences that it lost.
@@ -134,19 +158,21 @@ pub(crate) fn print() {
 
 fn rows(of: &str, talks: &[Conversation]) {
     let rows = [
-        Who::List("balanced"),
-        Who::Session,
-        Who::Peer(Kind::Tail),
-        Who::Peer(Kind::TextRank),
-        Who::Peer(Kind::TfIdf),
+        (Who::List("balanced"), Moment::Rest),
+        (Who::List("balanced"), Moment::Next),
+        (Who::Session, Moment::Rest),
+        (Who::Session, Moment::Next),
+        (Who::Peer(Kind::Tail), Moment::Next),
+        (Who::Peer(Kind::TextRank), Moment::Next),
+        (Who::Peer(Kind::TfIdf), Moment::Next),
     ];
     println!("\n{of}: planted sentences in a window of 10, 20 and 30 % of the tokens, %");
-    for who in rows {
-        print!("{:20}", who.name().replace('*', ""));
+    for row in rows {
+        print!("{:22}", name_of(row));
         for percent in [10, 20, 30] {
             let mut tally = Tally::new();
             for talk in talks {
-                play(talk, who, percent, &mut tally);
+                play(talk, row, percent, &mut tally);
             }
             let (kept, all) = tally.values().fold((0, 0), |s, t| (s.0 + t.0, s.1 + t.1));
             let classes = tally.iter().map(|(class, (kept, all))| {

@@ -1,7 +1,6 @@
 //! Learns from a server's refusal for size: the real window, and the server's way to count (E1, B9).
 
 use palimpsest_core::context::View;
-use palimpsest_core::model::ModelSize;
 use palimpsest_core::request::ModelError;
 
 use crate::error::EngineError;
@@ -135,7 +134,8 @@ impl Session {
     fn rolls_over_early(&self) -> bool {
         let state = self.0.state.borrow();
         let rule = &state.head.config.rollover;
-        let small = ModelSize::from_name(&state.head.model).is_some_and(|s| s.nominal() <= 3);
+        let size = self.0.host.model_size(&state.head.model);
+        let small = size.is_some_and(|size| size.nominal() <= 3);
         rule.enabled && small && state.context.view().compactions >= rule.small_model_compactions
     }
 

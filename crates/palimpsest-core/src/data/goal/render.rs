@@ -58,7 +58,8 @@ impl Goal {
         kept.unwrap_or_else(|| beginning(&head, fits))
     }
 
-    fn head(&self) -> String {
+    /// Returns the first line: what is to be reached, with its priority and its status.
+    pub(crate) fn head(&self) -> String {
         let priority = match self.priority {
             Priority::High => "high priority",
             Priority::Medium => "medium priority",
