@@ -28,6 +28,7 @@ pub mod actions {
 pub mod view {
     pub mod dialogs;
     pub mod library;
+    pub mod row;
     pub mod save;
     pub mod storage;
     pub mod trash;

@@ -77,6 +77,32 @@ pub(crate) fn back() -> Option<Rc<Back>> {
 }
 
 impl Back {
+    /// One with no session yet: the first is being opened.
+    pub(crate) fn new(state: AppState, engine: Engine, store: Rc<Switch>, world: World) -> Self {
+        Self {
+            state,
+            engine,
+            store,
+            world,
+            session: RefCell::default(),
+            listener: Cell::new(0),
+            wish: Cell::new(0),
+            opening: Opening::of_the_first(),
+            passing: RefCell::default(),
+            follower: Cell::new(false),
+            manual: Cell::new(false),
+            following: Cell::new(false),
+            rests: Cell::new(0),
+            costs: RefCell::default(),
+            unsent: RefCell::default(),
+            incoming: RefCell::default(),
+            titled: RefCell::default(),
+            titling: RefCell::default(),
+            presence: RefCell::default(),
+            listening: RefCell::default(),
+        }
+    }
+
     pub(crate) fn session(&self) -> Option<Session> {
         self.session.borrow().clone()
     }

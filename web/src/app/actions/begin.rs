@@ -9,9 +9,9 @@ use palimpsest_engine::{DEVICE, Engine, is_temporary};
 use palimpsest_tokens::{Estimator, TokenCounter};
 
 use crate::act::{
-    BACK, Back, Opening, back, create_now, follow, leave_draft, list, memory_store, note, open_now,
-    parts, prose, read_along, reload_profiles, send_held, settle, spare, superseded, survey, talk,
-    toast, want_vocabulary,
+    BACK, Back, back, create_now, follow, leave_draft, list, memory_store, note, open_now, parts,
+    prose, read_along, reload_profiles, send_held, settle, spare, superseded, survey, talk, toast,
+    want_vocabulary,
 };
 use crate::chat::actions::title;
 use crate::library::data::kept::Kept;
@@ -45,103 +45,18 @@ pub fn start(state: AppState) {
     }
     spawn_local(async move {
         let tabs = host::tabs();
-        let world = match palimpsest_browser::world(&tabs) {
-            Ok(world) => world,
-            Err(error) => return state.notice.set(Some(Notice::Saving(error.to_string()))),
-        };
-        let Some((store, mut kept)) = host::store(|event| storage_event(&event)).await else {
-            return page::crashed(t(T::PartMissing), "");
-        };
-        let counter: Rc<dyn TokenCounter> = Rc::new(Estimator::default());
-        let mut store = Rc::new(host::Switch::to(store));
-        let engine = Engine::start(Rc::clone(&store) as _, world.clone(), Rc::clone(&counter));
-        let engine = match engine.await {
-            Ok(engine) => engine,
-            Err(error) => {
-                // The store opened and then failed: work from memory, and say so.
-                state.notice.set(Some(Notice::Saving(error.to_string())));
-                kept = Kept::Memory;
-                spare().wait().await;
-                let Some(memory) = memory_store() else {
-                    return;
-                };
-                store = Rc::new(host::Switch::to(memory));
-                match Engine::start(Rc::clone(&store) as _, world.clone(), counter).await {
-                    Ok(engine) => engine,
-                    Err(_) => return,
-                }
-            }
-        };
-        // the app was taken away while its store opened
-        if state.is_gone() {
+        let Some((back, kept)) = opened_store(state, &tabs).await else {
             return;
-        }
-        if kept != Kept::Whole {
-            state.notice.set(Some(Notice::Kept(kept)));
-            state.storage.update(|s| s.kept = kept);
-        }
-        let back = Rc::new(Back {
-            state,
-            engine,
-            store,
-            world,
-            session: RefCell::default(),
-            listener: Cell::new(0),
-            wish: Cell::new(0),
-            opening: Opening::of_the_first(),
-            passing: RefCell::default(),
-            follower: Cell::new(false),
-            manual: Cell::new(false),
-            following: Cell::new(false),
-            rests: Cell::new(0),
-            costs: RefCell::default(),
-            unsent: RefCell::default(),
-            incoming: RefCell::default(),
-            titled: RefCell::default(),
-            titling: RefCell::default(),
-            presence: RefCell::default(),
-            listening: RefCell::default(),
-        });
+        };
         BACK.with(|b| *b.borrow_mut() = Some(Rc::clone(&back)));
         list(&back).await;
         reload_profiles(Rc::clone(&back));
-        if kept == Kept::Whole && host::lost_since(note_of(state)) {
-            toast(&back, t(T::StoreLost).to_owned(), None, true);
-        }
-        if has_damaged_settings() {
-            toast(&back, t(T::SettingsDamaged).to_owned(), None, true);
-        }
+        tell_of_losses(&back, kept);
         note_of(state).save(host::NAME);
         follow_tabs(&back, &tabs);
         parts::be_present(Rc::clone(&back));
-        let wanted = asked.session.clone().unwrap_or(last);
-        let known = state.sessions.with_untracked(|all| {
-            all.iter()
-                .find(|s| s.id == wanted)
-                .or_else(|| all.first())
-                .map(|s| s.id.clone())
-        });
-        if known.is_some() {
-            // what a session says is written by it: it stands at once, and whole
-            prose().wait().await;
-            if state.is_gone() {
-                return;
-            }
-        }
-        // a temporary session is not missed
-        if asked.session != known && asked.session.as_ref().is_some_and(|id| !is_temporary(id)) {
-            note(t(T::NoSuchSession).to_owned(), true);
-            settle(state);
-        }
-        match known {
-            // a person has asked for a session meanwhile
-            _ if !back.wishes(0) => {}
-            Some(id) => {
-                open_now(&back, &id, false).await;
-                // who has said something before will soon say more
-                expect_talk();
-            }
-            None => create_now(&back).await,
+        if !open_first(&back, asked.session.as_deref(), &last).await {
+            return;
         }
         state.ready.set(true);
         send_held(&back);
@@ -154,6 +69,89 @@ pub fn start(state: AppState) {
         parts::measure();
     });
     survey();
+}
+
+/// The engine over the best store there is, and which one that is. `None` if there is no way to go on, or if the app was taken
+/// away meanwhile; the person was told what is wrong.
+async fn opened_store(state: AppState, tabs: &Tabs) -> Option<(Rc<Back>, Kept)> {
+    let world = match palimpsest_browser::world(tabs) {
+        Ok(world) => world,
+        Err(error) => {
+            state.notice.set(Some(Notice::Saving(error.to_string())));
+            return None;
+        }
+    };
+    let Some((store, mut kept)) = host::store(|event| storage_event(&event)).await else {
+        page::crashed(t(T::PartMissing), "");
+        return None;
+    };
+    let counter: Rc<dyn TokenCounter> = Rc::new(Estimator::default());
+    let mut store = Rc::new(host::Switch::to(store));
+    let engine = Engine::start(Rc::clone(&store) as _, world.clone(), Rc::clone(&counter));
+    let engine = match engine.await {
+        Ok(engine) => engine,
+        Err(error) => {
+            // The store opened and then failed: work from memory, and say so.
+            state.notice.set(Some(Notice::Saving(error.to_string())));
+            kept = Kept::Memory;
+            spare().wait().await;
+            store = Rc::new(host::Switch::to(memory_store()?));
+            let engine = Engine::start(Rc::clone(&store) as _, world.clone(), counter);
+            engine.await.ok()?
+        }
+    };
+    if state.is_gone() {
+        return None;
+    }
+    if kept != Kept::Whole {
+        state.notice.set(Some(Notice::Kept(kept)));
+        state.storage.update(|s| s.kept = kept);
+    }
+    Some((Rc::new(Back::new(state, engine, store, world)), kept))
+}
+
+/// Tells the person if sessions or settings are not as they were.
+fn tell_of_losses(back: &Rc<Back>, kept: Kept) {
+    if kept == Kept::Whole && host::lost_since(note_of(back.state)) {
+        toast(back, t(T::StoreLost).to_owned(), None, true);
+    }
+    if has_damaged_settings() {
+        toast(back, t(T::SettingsDamaged).to_owned(), None, true);
+    }
+}
+
+/// Opens the session that the address asks for, the `last` one, the newest, or a new one. Returns `false` if the app was taken
+/// away meanwhile.
+async fn open_first(back: &Rc<Back>, asked: Option<&str>, last: &str) -> bool {
+    let state = back.state;
+    let wanted = asked.unwrap_or(last);
+    let known = state.sessions.with_untracked(|all| {
+        let wanted = all.iter().find(|s| s.id == wanted);
+        wanted.or_else(|| all.first()).map(|s| s.id.clone())
+    });
+    if known.is_some() {
+        // what a session says is written by it: it stands at once, and whole
+        prose().wait().await;
+        if state.is_gone() {
+            return false;
+        }
+    }
+    // a temporary session is not missed
+    if asked != known.as_deref() && asked.is_some_and(|id| !is_temporary(id)) {
+        note(t(T::NoSuchSession).to_owned(), true);
+        settle(state);
+    }
+    match known {
+        // a person has asked for a session meanwhile
+        _ if !back.wishes(0) => {}
+        Some(id) => {
+            open_now(back, &id, false).await;
+            // who has said something before will soon say more
+            expect_talk();
+        }
+        None => create_now(back).await,
+    }
+    true
 }
 
 /// Somebody begins to do something, or has a session already: the conversation's code and the model's vocabulary are on their

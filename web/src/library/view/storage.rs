@@ -6,11 +6,12 @@ use palimpsest_engine::ports::Table;
 
 use crate::act;
 use crate::library::data::stored::Sizes;
-use crate::platform::el::{El, IntoChild, el, live_on, nothing};
+use crate::platform::el::{El, el, live_on, nothing};
 use crate::platform::icon::icon;
 use crate::platform::{guest, page};
 use crate::state::{AppState, Dialog};
 use crate::text::{T, bytes, count, css, fill, language, number, t};
+use crate::widgets::field::button;
 use crate::widgets::words::durability;
 
 /// Days without an export after which the library reminds of one.
@@ -21,89 +22,125 @@ const FAULTS: usize = 50;
 
 /// The size of the sessions, the safety of the storage, and its integrity.
 pub fn storage(state: AppState) -> El {
-    let figure = |name: T, value: AnyView| {
-        el("div")
-            .child(el("dt").child(t(name)))
-            .child(el("dd").child(value))
-    };
-    let used = live_on(
+    let figures = el("dl")
+        .class("figures")
+        .child(figure(T::StorageUsed, used(state)))
+        // a host's storage is not the browser's to clear, and its views are no tabs of this origin
+        .child((!guest::keeps()).then(|| figure(T::StorageEviction, eviction(state))))
+        .child(figure(T::LastExport, exported(state)))
+        .child((!guest::keeps()).then(|| tabs(state)));
+    let erase = move || state.dialog.set(Some(Dialog::Erase));
+    el("section")
+        .class("store")
+        .attr("aria-labelledby", "h-store")
+        .child(el("h2").attr("id", "h-store").child(t(T::Storage)))
+        .child(figures)
+        .child(meter(state))
+        .child(
+            el("p")
+                .class("acts")
+                .child(button(T::Integrity, act::check_integrity).attr("id", "integrity"))
+                .child(
+                    el("button")
+                        .class("btn danger")
+                        .attr("type", "button")
+                        .attr("id", "erase")
+                        .child(t(T::Erase))
+                        .click(erase),
+                ),
+        )
+        .child(checked(state))
+}
+
+fn figure(name: T, value: AnyView) -> El {
+    el("div")
+        .child(el("dt").child(t(name)))
+        .child(el("dd").child(value))
+}
+
+/// A line that is to be noticed.
+fn warned(text: String) -> El {
+    el("span").class("warnc").child(icon("warn")).child(text)
+}
+
+/// A button that looks like a link in a line.
+fn link(name: T, then: fn()) -> El {
+    el("button")
+        .class("link")
+        .attr("type", "button")
+        .child(t(name))
+        .click(then)
+}
+
+/// The bytes that are used, of those that the browser grants.
+fn used(state: AppState) -> AnyView {
+    live_on(
         move || state.storage.get(),
         |storage| {
             if let Some(warning) = durability(storage.kept) {
-                return el("span")
-                    .class("warnc")
-                    .child(icon("warn"))
-                    .child(warning)
-                    .view();
+                return warned(warning.to_owned()).view();
             }
-            let line = el("span").child(storage.used.map_or_else(|| "–".to_owned(), bytes));
-            line.child(
-                storage
-                    .quota
-                    .map(|q| el("span").child(fill(T::StorageOf, &[&bytes(q)]))),
-            )
-            .view()
+            let of = |quota| el("span").child(fill(T::StorageOf, &[&bytes(quota)]));
+            el("span")
+                .child(storage.used.map_or_else(|| "–".to_owned(), bytes))
+                .child(storage.quota.map(of))
+                .view()
         },
-    );
-    let eviction = live_on(
+    )
+}
+
+/// Whether the browser has promised to clear nothing, and the way to ask it.
+fn eviction(state: AppState) -> AnyView {
+    live_on(
         move || state.storage.with(|s| s.persistent),
         |persistent| {
             if *persistent {
+                let promised = el("span")
+                    .class("okc")
+                    .child(icon("check"))
+                    .child(t(T::StoragePersistent));
                 el("span")
-                    .child(
-                        el("span")
-                            .class("okc")
-                            .child(icon("check"))
-                            .child(t(T::StoragePersistent)),
-                    )
+                    .child(promised)
                     .child(el("span").child(t(T::StoragePersistentHelp)))
                     .view()
             } else {
                 el("span")
                     .child(t(T::StorageBestEffort))
                     .child(" ")
-                    .child(
-                        el("button")
-                            .class("link")
-                            .attr("type", "button")
-                            .child(t(T::StorageAsk))
-                            .click(act::persist),
-                    )
-                    .into_child()
+                    .child(link(T::StorageAsk, act::persist))
+                    .view()
             }
         },
-    );
-    let exported = live_on(
+    )
+}
+
+/// The last time that everything was saved as a file.
+fn exported(state: AppState) -> AnyView {
+    live_on(
         move || state.settings.with(|s| s.exported),
         |at| {
-            let at = *at;
-            let days = ((act::now() - at) / 86_400_000.0) as u32;
-            let line = if at <= 0.0 {
-                el("span")
-                    .class("warnc")
-                    .child(icon("warn"))
-                    .child(t(T::ExportNever))
+            let days = ((act::now() - *at) / 86_400_000.0) as u32;
+            let line = if *at <= 0.0 {
+                warned(t(T::ExportNever).to_owned())
             } else if days >= REMIND_AFTER {
-                el("span")
-                    .class("warnc")
-                    .child(icon("warn"))
-                    .child(fill(T::ExportDaysAgo, &[&number(days)]))
+                warned(fill(T::ExportDaysAgo, &[&number(days)]))
             } else {
-                el("span").child(page::day(at, language()))
+                el("span").child(page::day(*at, language()))
             };
-            let export = el("button")
-                .class("link")
-                .attr("type", "button")
-                .child(t(T::ExportNow))
-                .click(act::export_all);
-            line.child(" ").child(export).view()
+            line.child(" ")
+                .child(link(T::ExportNow, act::export_all))
+                .view()
         },
-    );
+    )
+}
+
+/// The other tabs, and whether this one writes.
+fn tabs(state: AppState) -> AnyView {
     let others = move || {
         let follower = state.open.with(|o| o.as_ref().is_some_and(|o| o.follower));
         state.storage.with(|s| s.others).map(|n| (n, follower))
     };
-    let tabs = live_on(others, move |others| {
+    live_on(others, move |others| {
         let Some((n, follower)) = *others else {
             return nothing();
         };
@@ -111,50 +148,14 @@ pub fn storage(state: AppState) -> El {
             0 => t(T::TabsNone).to_owned(),
             n => fill(T::TabsOpen, &[&number(n)]),
         });
-        let writes = (n > 0).then(|| {
-            el("span").child(t(if follower {
-                T::TabsFollow
-            } else {
-                T::TabsWrite
-            }))
-        });
+        let who = if follower {
+            T::TabsFollow
+        } else {
+            T::TabsWrite
+        };
+        let writes = (n > 0).then(|| el("span").child(t(who)));
         figure(T::Tabs, line.child(writes).view()).view()
-    });
-    el("section")
-        .class("store")
-        .attr("aria-labelledby", "h-store")
-        .child(el("h2").attr("id", "h-store").child(t(T::Storage)))
-        .child(
-            el("dl")
-                .class("figures")
-                .child(figure(T::StorageUsed, used))
-                // a host's storage is not the browser's to clear, and its views are no tabs of this origin
-                .child((!guest::keeps()).then(|| figure(T::StorageEviction, eviction)))
-                .child(figure(T::LastExport, exported))
-                .child((!guest::keeps()).then_some(tabs)),
-        )
-        .child(meter(state))
-        .child(
-            el("p")
-                .class("acts")
-                .child(
-                    el("button")
-                        .class("btn")
-                        .attr("type", "button")
-                        .attr("id", "integrity")
-                        .child(t(T::Integrity))
-                        .click(act::check_integrity),
-                )
-                .child(
-                    el("button")
-                        .class("btn danger")
-                        .attr("type", "button")
-                        .attr("id", "erase")
-                        .child(t(T::Erase))
-                        .click(move || state.dialog.set(Some(Dialog::Erase))),
-                ),
-        )
-        .child(checked(state))
+    })
 }
 
 /// The bytes by content.

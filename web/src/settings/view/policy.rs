@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use leptos::prelude::AnyView;
-use palimpsest_core::policy::Policy;
+use palimpsest_core::policy::{PassKind, Policy};
 
 use crate::act;
 use crate::context::data::record::TriedView;
@@ -166,90 +166,25 @@ fn form(state: AppState, policy: &Rc<Policy>, base: &Rc<str>, turn: Signal<u32>)
     let first = Form::of(policy);
     let now = Signal::new(first.clone());
     let wrong = Signal::new(None::<Wrong>);
-    let read = {
+    let read: Rc<dyn Fn() -> Option<String>> = {
         let (policy, base) = (Rc::clone(policy), Rc::clone(base));
-        move || -> Option<String> {
+        Rc::new(move || {
             let form = typed();
             let made = form.apply(&policy);
             now.change(form);
             wrong.change(made.as_ref().err().cloned());
             text_of(&made.ok()?, &base).ok()
-        }
+        })
     };
-    let changes = kept(0u32);
-    let preview = {
-        let read = read.clone();
-        move || {
-            let turn = *changes.borrow() + 1;
-            *changes.borrow_mut() = turn;
-            let (changes, read) = (Rc::clone(&changes), read.clone());
-            page::after(REST_OF_TYPING, move || {
-                if *changes.borrow() == turn
-                    && let Some(text) = read()
-                {
-                    act::try_policy(text);
-                }
-            });
-        }
-    };
+    let preview = preview_at_rest(Rc::clone(&read));
     preview();
     let preset = Policy::preset(base).unwrap_or_else(|_| (**policy).clone());
     let sheet = Sheet {
         now,
         wrong,
         preset: Rc::new(Form::of(&preset)),
-        heard: Rc::new(preview.clone()),
+        heard: Rc::clone(&preview),
     };
-    let (at, count, sizes) = (sheet.clone(), sheet.clone(), sheet.clone());
-    let fields = el("div")
-        .class("fields")
-        .child(list(OF, &first.of, &sheet))
-        .child(field(
-            ("policy-at", T::EditorAt, first.at.as_str()),
-            (Field::At, T::EditorAtWrong),
-            move || at.now.with(|f| f.of.is_empty()),
-            &sheet,
-        ))
-        .child(list(KEEP, &first.keep, &sheet))
-        .child(field(
-            ("policy-count", T::EditorCount, first.count.as_str()),
-            (Field::Count, T::EditorCountWrong),
-            move || count.now.with(|f| f.keep == "share"),
-            &sheet,
-        ))
-        .child(list(COVER, &first.cover, &sheet))
-        .child(list(WORDS, &first.words, &sheet))
-        .child(list(FADING, &first.fading, &sheet))
-        .child(field(
-            ("policy-sizes", T::EditorSizes, first.sizes.as_str()),
-            (Field::Sizes, T::EditorSizesWrong),
-            move || sizes.now.with(|f| f.fading == "notes"),
-            &sheet,
-        ))
-        .child(list(LEVELS, &first.levels, &sheet))
-        .child(list(FAILURE, &first.failure, &sheet));
-    let passes_wrong = wrong_of((Field::Passes, T::EditorPassesWrong), wrong);
-    let passes = el("fieldset")
-        .class("choice")
-        .attr("aria-describedby", "policy-passes-wrong")
-        .child(el("legend").child(t(T::EditorPasses)))
-        .children(
-            PASSES
-                .into_iter()
-                .zip(first.passes)
-                .map(|(kind, on)| tick(&format!("pass-{}", kind.name()), pass_name(kind), on)),
-        )
-        .child(fault("policy-passes-wrong".to_owned(), &passes_wrong));
-    let back = Rc::clone(base);
-    let reset = el("button")
-        .class("btn")
-        .attr("type", "button")
-        .attr("id", "policy-reset")
-        .child(fill(T::PolicyReset, &[&policy_name(base)]))
-        .click(move || {
-            act::choose_policy(back.to_string());
-            turn.update(|n| *n += 1);
-        });
     el("form")
         .on("input", move |_| preview())
         .on("submit", move |event| {
@@ -258,37 +193,14 @@ fn form(state: AppState, policy: &Rc<Policy>, base: &Rc<str>, turn: Signal<u32>)
                 act::choose_policy(text);
             }
         })
-        .child(fields)
-        .child(passes)
+        .child(fields(&first, &sheet))
+        .child(passes(&first, wrong))
         .child(tick("policy-recall", T::EditorRecall, first.recall))
         .child(tick("policy-arrival", T::EditorArrival, first.arrival))
         .children(groups(&first, &sheet))
-        .child(
-            el("p")
-                .class("badc")
-                .attr("role", "alert")
-                .text_live(move || {
-                    let whole = |w: &Wrong| w.field.is_none().then(|| w.why.clone());
-                    wrong
-                        .with(|w| w.as_ref().and_then(whole))
-                        .unwrap_or_default()
-                }),
-        )
+        .child(fault_of_the_whole(wrong))
         .child(differs(base, sheet))
-        .child(
-            el("div")
-                .class("tried")
-                .attr("id", "policy-tried")
-                .attr("aria-live", "polite")
-                .child(el("h3").child(t(T::Tried)))
-                .live_on(
-                    move || (state.tried.get(), wrong.with(Option::is_none)),
-                    |(shown, good)| match shown {
-                        Some(shown) if *good => tried(shown).view(),
-                        _ => nothing(),
-                    },
-                ),
-        )
+        .child(tried_window(state, wrong))
         .child(
             el("p")
                 .class("acts")
@@ -299,9 +211,110 @@ fn form(state: AppState, policy: &Rc<Policy>, base: &Rc<str>, turn: Signal<u32>)
                         .attr("id", "policy-use")
                         .child(t(T::PolicyUse)),
                 )
-                .child(reset),
+                .child(reset(Rc::clone(base), turn)),
         )
         .view()
+}
+
+/// Returns what shows the window under the policy that is typed, once typing has rested.
+fn preview_at_rest(read: Rc<dyn Fn() -> Option<String>>) -> Rc<dyn Fn()> {
+    let changes = kept(0u32);
+    Rc::new(move || {
+        let turn = *changes.borrow() + 1;
+        *changes.borrow_mut() = turn;
+        let (changes, read) = (Rc::clone(&changes), Rc::clone(&read));
+        page::after(REST_OF_TYPING, move || {
+            if *changes.borrow() == turn
+                && let Some(text) = read()
+            {
+                act::try_policy(text);
+            }
+        });
+    })
+}
+
+/// The plain fields: when to act, what is kept, how layers are written and fade.
+fn fields(first: &Form, sheet: &Sheet) -> El {
+    let now = sheet.now;
+    el("div")
+        .class("fields")
+        .child(list(OF, &first.of, sheet))
+        .child(field(
+            ("policy-at", T::EditorAt, first.at.as_str()),
+            (Field::At, T::EditorAtWrong),
+            move || now.with(|f| f.of.is_empty()),
+            sheet,
+        ))
+        .child(list(KEEP, &first.keep, sheet))
+        .child(field(
+            ("policy-count", T::EditorCount, first.count.as_str()),
+            (Field::Count, T::EditorCountWrong),
+            move || now.with(|f| f.keep == "share"),
+            sheet,
+        ))
+        .child(list(COVER, &first.cover, sheet))
+        .child(list(WORDS, &first.words, sheet))
+        .child(list(FADING, &first.fading, sheet))
+        .child(field(
+            ("policy-sizes", T::EditorSizes, first.sizes.as_str()),
+            (Field::Sizes, T::EditorSizesWrong),
+            move || now.with(|f| f.fading == "notes"),
+            sheet,
+        ))
+        .child(list(LEVELS, &first.levels, sheet))
+        .child(list(FAILURE, &first.failure, sheet))
+}
+
+/// The passes that the policy makes, as boxes to tick.
+fn passes(first: &Form, wrong: Signal<Option<Wrong>>) -> El {
+    let passes_wrong = wrong_of((Field::Passes, T::EditorPassesWrong), wrong);
+    let box_of =
+        |(kind, on): (PassKind, bool)| tick(&format!("pass-{}", kind.name()), pass_name(kind), on);
+    el("fieldset")
+        .class("choice")
+        .attr("aria-describedby", "policy-passes-wrong")
+        .child(el("legend").child(t(T::EditorPasses)))
+        .children(PASSES.into_iter().zip(first.passes).map(box_of))
+        .child(fault("policy-passes-wrong".to_owned(), &passes_wrong))
+}
+
+/// A fault that belongs to no field.
+fn fault_of_the_whole(wrong: Signal<Option<Wrong>>) -> El {
+    let whole = |w: &Wrong| w.field.is_none().then(|| w.why.clone());
+    let text = move || wrong.with(|w| w.as_ref().and_then(whole));
+    el("p")
+        .class("badc")
+        .attr("role", "alert")
+        .text_live(move || text().unwrap_or_default())
+}
+
+/// The window of the open session under the policy that is typed.
+fn tried_window(state: AppState, wrong: Signal<Option<Wrong>>) -> El {
+    el("div")
+        .class("tried")
+        .attr("id", "policy-tried")
+        .attr("aria-live", "polite")
+        .child(el("h3").child(t(T::Tried)))
+        .live_on(
+            move || (state.tried.get(), wrong.with(Option::is_none)),
+            |(shown, good)| match shown {
+                Some(shown) if *good => tried(shown).view(),
+                _ => nothing(),
+            },
+        )
+}
+
+/// The button that goes back to the preset.
+fn reset(base: Rc<str>, turn: Signal<u32>) -> El {
+    el("button")
+        .class("btn")
+        .attr("type", "button")
+        .attr("id", "policy-reset")
+        .child(fill(T::PolicyReset, &[&policy_name(&base)]))
+        .click(move || {
+            act::choose_policy(base.to_string());
+            turn.update(|n| *n += 1);
+        })
 }
 
 /// The fields of [`REST`], folded by subject.
