@@ -50,6 +50,9 @@ for (const engine of ENGINES) test(`a temporary session is gone with its tab, un
   assert.ok((await stored(page)).includes("What is stored stays."));
   assert.match((await titles(page)).join(), /temporary/);
 
+  await click(page, "a[href='#library']");
+  await until(page, () => [...document.querySelectorAll("table.rows tbody th")].filter((name) => name.querySelector("small")?.textContent === "temporary").length === 1);
+
   // to another session and back, with its draft
   await click(page, "[data-session]:not([data-session^=temporary])");
   await until(page, () => document.querySelector(".thread").textContent.includes("What is stored stays."));
