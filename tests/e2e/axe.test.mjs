@@ -1,4 +1,4 @@
-// axe over every screen and state, in light, dark and forced colours, at 360 and 1280 pixels: no violation.
+// axe over every screen and state, in light, dark and forced colours, at 360 and 1280 pixels: no violation. In light colours at 780 and 1150, too, nothing is cut off, collides or is squeezed.
 // PALIMPSEST_PICTURES=folder keeps a picture of each, at 360, 1024 and 1440.
 
 import assert from "node:assert/strict";
@@ -8,7 +8,7 @@ import path from "node:path";
 import test from "node:test";
 import { defaultModels } from "../ollama/fake/models.mjs";
 import { begin, cleanUp } from "./harness.mjs";
-import { BUSY, STATES, TROUBLE, furnish, hurry, leave, look, outside, touching } from "./screens.mjs";
+import { BUSY, STATES, TROUBLE, furnish, hurry, leave, look, outside, squeezed, touching } from "./screens.mjs";
 
 test.afterEach(cleanUp);
 
@@ -29,7 +29,9 @@ async function violations(page) {
 async function walk(page, colours, states) {
   const found = [];
   const pictures = process.env.PALIMPSEST_PICTURES;
-  for (const width of pictures ? [360, 1280, 1024, 1440] : [360, 1280]) {
+  // what goes on does not go on long enough for two more rounds
+  const between = colours === "light" && states !== BUSY ? [780, 1150] : [];
+  for (const width of [360, 1280, ...between, ...(pictures ? [1024, 1440] : [])]) {
     await look(page, width, colours);
     for (const [name, visit, end] of states) {
       try {
@@ -37,14 +39,14 @@ async function walk(page, colours, states) {
       } catch (error) {
         throw new Error(`${name} at ${width}: ${error.message}`);
       }
-      if (pictures && width !== 1280) {
+      if (pictures && ![780, 1150, 1280].includes(width)) {
         await new Promise((done) => setTimeout(done, 150));
         await page.screenshot({ path: path.join(pictures, `${name}-${colours}-${width}.png`) });
       }
       // what is wider than its screen scrolls in a box of its own
       const wide = await page.$$eval(".screen", (all) => all.filter((s) => getComputedStyle(s).overflowX === "auto" && s.scrollWidth > s.clientWidth + 1).map((s) => `${s.id} is ${s.scrollWidth} wide`));
       found.push(...wide.map((text) => `${name} at ${width}: ${text}`));
-      found.push(...[...(await touching(page)), ...(await outside(page))].map((text) => `${name} at ${width}: ${text}`));
+      found.push(...[...(await touching(page)), ...(await outside(page)), ...(await squeezed(page))].map((text) => `${name} at ${width}: ${text}`));
       if (width === 360 || width === 1280) found.push(...(await violations(page)).map((text) => `${name} at ${width}: ${text}`));
       await end?.(page);
       await leave(page);

@@ -203,6 +203,12 @@ export async function leave(page) {
   await until(page, () => !document.querySelector("dialog"));
 }
 
+/** Words that stand in a column of a letter or two, since something beside them takes their room. */
+export const squeezed = (page) => page.$$eval("b, span, td, th, p, dt, dd, label, h2, h3, small", (all) => all.filter((e) => {
+  const { width, height } = e.getBoundingClientRect();
+  return e.children.length === 0 && e.textContent.trim().length > 2 && width > 0 && width < 24 && height > 44;
+}).map((e) => `"${e.textContent.trim().slice(0, 30)}" is a column of letters`));
+
 /** Controls of a screen's head that stand beside the page. What is in a strip that scrolls may. */
 export const outside = (page) => page.$$eval(".head :is(a, button, select, input)", (all) => all
   .filter((e) => e.checkVisibility() && !e.closest(".tabs") && (e.getBoundingClientRect().right > innerWidth || e.getBoundingClientRect().left < 0))
