@@ -16,7 +16,7 @@ pub mod actions {
     pub mod show;
 }
 
-/// The page as a whole, the column beside it, the head of a session, dialogs and short notes.
+/// The page as a whole: the column beside it, the session screen with its head, which dialog is whose, and short notes.
 #[cfg(target_arch = "wasm32")]
 pub mod view {
     pub mod app;

@@ -24,7 +24,7 @@ pub mod actions {
     pub mod unanswered;
 }
 
-/// The session screen: thread, messages, composer.
+/// The thread, its messages and the composer.
 #[cfg(target_arch = "wasm32")]
 pub mod view {
     pub mod attached;

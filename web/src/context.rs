@@ -18,7 +18,7 @@ pub mod actions {
     pub mod snapshots;
 }
 
-/// The context screen, the budget bar, cards and notes, and their dialogs.
+/// The context screen, cards, notes and snapshots, and their dialogs.
 #[cfg(target_arch = "wasm32")]
 pub mod view {
     pub mod card;

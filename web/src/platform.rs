@@ -1,4 +1,4 @@
-//! The browser: elements, signals, parts that are loaded later, the store, the model server, the document.
+//! The browser: elements, signals, parts that are loaded later, stores, the document, and the host of a mounted app.
 
 pub mod el;
 pub mod guest;

@@ -206,16 +206,16 @@ fn app() -> Graph {
             let used = graph.entry(module.clone()).or_default();
             for name in imports(&text, usize::MAX, "crate::") {
                 let below = imports(&text, usize::MAX, &format!("crate::{name}::"));
-                used.extend(
-                    below
-                        .iter()
-                        .map(|below| match (name.as_str(), below.as_str()) {
-                            (_, "data") => "data".to_owned(),
-                            ("settings", "actions" | "view") => "settings".to_owned(),
-                            ("settings", _) => "data".to_owned(),
-                            (first, _) => first.to_owned(),
-                        }),
-                );
+                let module = |below: &String| match (name.as_str(), below.as_str()) {
+                    ("settings", "actions" | "view") => "settings".to_owned(),
+                    (_, "data") | ("settings", _) => "data".to_owned(),
+                    (first, _) => first.to_owned(),
+                };
+                // `use crate::server;` names the module alone
+                if below.is_empty() {
+                    used.insert(name.clone());
+                }
+                used.extend(below.iter().map(module));
             }
             used.remove("act");
             used.remove(&module);

@@ -92,3 +92,24 @@ pub fn button(text: T, then: impl FnMut() + 'static) -> El {
         .child(t(text))
         .click(then)
 }
+
+/// A bar of what is done, in percent.
+pub fn progress(name: String, percent: u32) -> El {
+    el("div")
+        .class("progress")
+        .attr("role", "progressbar")
+        .attr("aria-label", name)
+        .attr("aria-valuemin", "0")
+        .attr("aria-valuemax", "100")
+        .attr("aria-valuenow", percent.to_string())
+        .child(el("i").var("--p", format!("{percent}%")))
+}
+
+/// A button that looks like a link in a line.
+pub fn link(name: T, then: impl FnMut() + 'static) -> El {
+    el("button")
+        .class("link")
+        .attr("type", "button")
+        .child(t(name))
+        .click(then)
+}

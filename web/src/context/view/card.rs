@@ -16,7 +16,7 @@ use crate::platform::signal::Signal;
 use crate::state::{AppState, Dialog};
 use crate::text::{T, count, fill, number, seconds, t};
 use crate::widgets::bar::{layer_by_number, mini};
-use crate::widgets::field::button;
+use crate::widgets::field::{self, button};
 use crate::widgets::words::pass_name;
 
 /// Facts that were not carried over, shown at a time.
@@ -207,7 +207,10 @@ fn progress_of(id: u32) -> AnyView {
                 format!("≈ {}", number(expected)),
                 t(T::CardExpected).to_owned(),
             ))
-            .child(bar_of(stage, progress))
+            .child(field::progress(
+                t(T::CardStages).to_owned(),
+                percent(stage, progress),
+            ))
             .child(steps(stage, progress))
             .view()
     })
@@ -465,18 +468,6 @@ fn percent(stage: Stage, progress: Option<(u32, u32)>) -> u32 {
         Stage::Update => 90,
         Stage::Verify => 96,
     }
-}
-
-fn bar_of(stage: Stage, progress: Option<(u32, u32)>) -> El {
-    let now = percent(stage, progress);
-    el("div")
-        .class("progress")
-        .attr("role", "progressbar")
-        .attr("aria-label", t(T::CardStages))
-        .attr("aria-valuemin", "0")
-        .attr("aria-valuemax", "100")
-        .attr("aria-valuenow", now.to_string())
-        .child(el("i").var("--p", format!("{now}%")))
 }
 
 fn steps(now: Stage, progress: Option<(u32, u32)>) -> El {

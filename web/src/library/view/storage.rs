@@ -11,7 +11,7 @@ use crate::platform::icon::icon;
 use crate::platform::{guest, page};
 use crate::state::{AppState, Dialog};
 use crate::text::{T, bytes, count, css, fill, language, number, t};
-use crate::widgets::field::button;
+use crate::widgets::field::{button, link};
 use crate::widgets::words::durability;
 
 /// Days without an export after which the library reminds of one.
@@ -61,15 +61,6 @@ fn figure(name: T, value: AnyView) -> El {
 /// A line that is to be noticed.
 fn warned(text: String) -> El {
     el("span").class("warnc").child(icon("warn")).child(text)
-}
-
-/// A button that looks like a link in a line.
-fn link(name: T, then: fn()) -> El {
-    el("button")
-        .class("link")
-        .attr("type", "button")
-        .child(t(name))
-        .click(then)
 }
 
 /// The bytes that are used, of those that the browser grants.

@@ -6,6 +6,7 @@ use crate::act;
 use crate::platform::el::{El, el, live_on, nothing};
 use crate::state::{AppState, Trashed};
 use crate::text::{T, fill, number, t};
+use crate::widgets::field;
 
 /// Letters of an identifier that tell damaged sessions apart.
 const LETTERS: usize = 8;
@@ -99,10 +100,5 @@ fn damaged(state: AppState) -> AnyView {
 }
 
 fn button(text: T, of: &str, then: impl FnMut() + 'static) -> El {
-    el("button")
-        .class("btn")
-        .attr("type", "button")
-        .attr("aria-label", format!("{}: {of}", t(text)))
-        .child(t(text))
-        .click(then)
+    field::button(text, then).attr("aria-label", format!("{}: {of}", t(text)))
 }

@@ -17,7 +17,7 @@ use crate::platform::signal::Signal;
 use crate::settings::WINDOWS;
 use crate::state::{AppState, Figures, Replayed};
 use crate::text::{T, css, decimal, fill, language, number, t};
-use crate::widgets::field::selected;
+use crate::widgets::field::{self, selected};
 use crate::widgets::policies::{POLICIES, policy_name};
 use crate::widgets::words::pass_name;
 
@@ -44,12 +44,7 @@ fn head(state: AppState, id: &'static str, name: T, acts: El) -> El {
 }
 
 fn button(id: &'static str, name: T, then: fn()) -> El {
-    el("button")
-        .class("btn")
-        .attr("type", "button")
-        .attr("id", id)
-        .child(t(name))
-        .click(then)
+    field::button(name, then).attr("id", id)
 }
 
 fn to(address: &'static str, name: T) -> El {

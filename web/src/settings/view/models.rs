@@ -10,6 +10,7 @@ use crate::settings::Server;
 use crate::settings::data::connection::{Connection, ModelEntry, Pull};
 use crate::state::{AppState, Dialog};
 use crate::text::{self, T, bytes, fill, number, t};
+use crate::widgets::field::{link, progress as progress_bar};
 
 /// Names that the field offers: small models that follow instructions well.
 const KNOWN: [&str; 4] = ["llama3.2:3b", "qwen3:4b", "gemma3:4b", "smollm2:1.7b"];
@@ -109,9 +110,9 @@ fn progress(pull: Option<&Pull>) -> AnyView {
             .view();
     }
     let percent = if pull.total > 0.0 {
-        (pull.done / pull.total * 100.0).floor()
+        (pull.done / pull.total * 100.0) as u32
     } else {
-        0.0
+        0
     };
     let words = if pull.total > 0.0 {
         fill(
@@ -122,25 +123,12 @@ fn progress(pull: Option<&Pull>) -> AnyView {
         fill(T::PullBegins, &[&pull.model])
     };
     el("div")
+        .child(progress_bar(fill(T::PullBegins, &[&pull.model]), percent))
         .child(
-            el("div")
-                .class("progress")
-                .attr("role", "progressbar")
-                .attr("aria-label", fill(T::PullBegins, &[&pull.model]))
-                .attr("aria-valuemin", "0")
-                .attr("aria-valuemax", "100")
-                .attr("aria-valuenow", percent.to_string())
-                .child(el("i").var("--p", format!("{percent}%"))),
-        )
-        .child(
-            el("p").class("acts").child(words).child(
-                el("button")
-                    .class("link")
-                    .attr("type", "button")
-                    .attr("id", "pull-stop")
-                    .child(t(T::Cancel))
-                    .click(act::stop_pull),
-            ),
+            el("p")
+                .class("acts")
+                .child(words)
+                .child(link(T::Cancel, act::stop_pull).attr("id", "pull-stop")),
         )
         .view()
 }
