@@ -15,6 +15,7 @@ use crate::data::message::{Origin, Role, Seq};
 use crate::data::policy::Demands;
 use crate::data::record::{FoundDemand, Pin, PinKind, Records};
 use crate::data::tool::definitions_tokens;
+use crate::data::view::View;
 use crate::error::CoreError;
 use crate::headroom;
 use crate::loss::{self, Loss};
@@ -25,6 +26,7 @@ use crate::run::{
 use crate::watermark;
 use palimpsest_dialect::{self as dialect, Dialect, Parsed, Rendered, Shows};
 use palimpsest_text::retention::Known;
+use palimpsest_text::sorted::SortedSet;
 
 mod live;
 mod options;
@@ -41,7 +43,7 @@ mod yielding;
 pub use crate::headroom::{Cache, PRICE_CACHED, PRICE_WRITTEN};
 pub use live::{Fitted, Live, Saved};
 pub use options::CompactOptions;
-use quoting::{Covered, Earlier};
+use quoting::{Asked, Covered, Earlier};
 pub use recall::{RECALL_TOOL, Unfound, Wanted, recall};
 pub use report::CompactReport;
 pub use resolve::Resolved;
@@ -365,30 +367,7 @@ impl Compaction {
     }
 
     fn finish(&mut self, run: Option<RunReport>) -> CompactStep {
-        let (loss, done) = match run {
-            Some(report) => {
-                self.passes = report.passes;
-                let done = report.adjustments.into_iter().zip(report.codes).collect();
-                let loss = Loss {
-                    facts: report.facts.unwrap_or_default(),
-                    dropped: report.dropped,
-                    lossy: report.lossy.unwrap_or_default(),
-                    summarised: report.summarised,
-                    shortened: report.shortened,
-                };
-                (loss, done)
-            }
-            None => (
-                loss::settle(
-                    &self.found,
-                    &mut self.context,
-                    None,
-                    &mut self.passes,
-                    &Known::default(),
-                ),
-                Vec::new(),
-            ),
-        };
+        let (loss, done) = self.lost(run);
         if self.passes.iter().any(|p| p.pass == PassKind::Emergency) {
             self.keep_lost_demands();
         }
@@ -398,69 +377,28 @@ impl Compaction {
             codes.push(code);
         }
         let was = self.context.count().tokens;
-        let mut asked = self.quote();
-        let context = &self.context;
-        // of what is covered nothing is written at all
-        let shown = context.shown.iter().copied();
-        let shown = shown.filter_map(|n| Some((n, self.parsed.messages.get(n)?)));
-        let silent = shown.filter(|(n, from)| from.reasons() && !context.sends_reasoning(*n));
-        self.parsed.silent = silent.map(|(_, from)| from.message.seq).collect();
-        let (mut messages, mut untouched) = self.render();
-        let has_layers = !self.context.view().layers.is_empty();
-        let mut output = has_layers.then(|| self.handed(&messages)).flatten();
-        if output.is_none() && self.context.view().recalled.is_some() {
-            // a list that is recognised with its state is worth more than quotes
-            let quotes = self.context.view().recalled.clone();
-            self.show_quotes(None);
-            let (bare, bare_untouched) = self.render();
-            output = self.handed(&bare);
-            if output.is_some() {
-                (messages, untouched, asked) = (bare, bare_untouched, None);
-            } else {
-                self.show_quotes(quotes);
-            }
-        }
-        std::mem::take(&mut self.tail).put_back(&mut messages);
+        let asked = self.quote();
+        self.parsed.silent = self.silent();
+        let mut written = self.write(asked);
+        std::mem::take(&mut self.tail).put_back(&mut written.messages);
         let after = self.context.count();
         let mut view = self.context.view().clone();
         let quotes_now = view.recalled.take();
         let recalled_tokens = self.settle_quotes(quotes_now.as_ref(), was, after.tokens);
-        // what a caller counts are the values of its list, of which one may hold several messages
-        let position = |seq: Seq| self.parsed.raw_of(seq).map_or(seq, |raw| raw as u32);
-        let quotes = |whole: bool| -> Vec<Seq> {
-            let quotes = view.quotes.iter();
-            let quotes = quotes.filter(|q| self.context.says_whole(q) == whole);
-            quotes.map(|q| position(q.seq)).collect()
-        };
-        let mut shortened = quotes(false);
-        for seq in loss.shortened.into_iter().map(position) {
-            if !shortened.contains(&seq) {
-                shortened.push(seq);
-            }
-        }
+        let positions = |seqs: Vec<Seq>| seqs.into_iter().map(|seq| self.position(seq)).collect();
+        let recalled = quotes_now.iter().flat_map(|r| &r.quotes);
         let report = CompactReport {
-            changed: !untouched,
+            changed: !written.untouched,
             before: self.before,
             after,
             limit: self.limit,
             layers: view.layers.iter().filter(|l| l.tokens > 0).count() as u32,
-            covered: view
-                .layers
-                .iter()
-                .flat_map(|l| l.covers.iter())
-                .map(|span| Span {
-                    from: position(span.from),
-                    to: position(span.to),
-                })
-                .collect(),
-            quoted: quotes(true),
-            shortened,
-            demands: self.demands(position),
-            summarised: loss.summarised.into_iter().map(position).collect(),
-            recalled: quotes_now
-                .iter()
-                .flat_map(|r| r.quotes.iter().map(|q| position(q.seq)))
-                .collect(),
+            covered: self.covered_in(&view),
+            quoted: self.quoted_in(&view, true),
+            shortened: self.shortened_in(&view, loss.shortened),
+            demands: self.demands(|seq| self.position(seq)),
+            summarised: positions(loss.summarised),
+            recalled: positions(recalled.map(|q| q.seq).collect()),
             recalled_tokens,
             passes: std::mem::take(&mut self.passes),
             facts: loss.facts,
@@ -470,6 +408,103 @@ impl Compaction {
             adjustments,
             codes,
         };
+        let state = self.state(view, written.output, written.asked);
+        CompactStep::Done(Box::new(CompactOutput {
+            messages: written.messages,
+            report,
+            state,
+        }))
+    }
+
+    /// What a run says that it lost, with its adjustments as sentences and codes; without a run what the passes lost.
+    fn lost(&mut self, run: Option<RunReport>) -> (Loss, Vec<(String, String)>) {
+        let Some(run) = run else {
+            let known = Known::default();
+            let passes = &mut self.passes;
+            let loss = loss::settle(&self.found, &mut self.context, None, passes, &known);
+            return (loss, Vec::new());
+        };
+        self.passes = run.passes;
+        let loss = Loss {
+            facts: run.facts.unwrap_or_default(),
+            dropped: run.dropped,
+            lossy: run.lossy.unwrap_or_default(),
+            summarised: run.summarised,
+            shortened: run.shortened,
+        };
+        (loss, run.adjustments.into_iter().zip(run.codes).collect())
+    }
+
+    /// The shown messages whose reasoning is not sent. Of what is covered nothing is written at all.
+    fn silent(&self) -> SortedSet<Seq> {
+        let shown = self.context.shown.iter().copied();
+        let shown = shown.filter_map(|n| Some((n, self.parsed.messages.get(n)?)));
+        let silent = shown.filter(|(n, from)| from.reasons() && !self.context.sends_reasoning(*n));
+        silent.map(|(_, from)| from.message.seq).collect()
+    }
+
+    /// Writes the list. A list that is recognised with its state is worth more than quotes, which are left out where only
+    /// without them it is.
+    fn write(&mut self, asked: Option<Asked>) -> Written {
+        let (messages, untouched) = self.render();
+        let has_layers = !self.context.view().layers.is_empty();
+        let output = has_layers.then(|| self.handed(&messages)).flatten();
+        if output.is_none() && self.context.view().recalled.is_some() {
+            let quotes = self.context.view().recalled.clone();
+            self.show_quotes(None);
+            let (bare, untouched) = self.render();
+            let output = self.handed(&bare);
+            if output.is_some() {
+                return Written {
+                    messages: bare,
+                    untouched,
+                    output,
+                    asked: None,
+                };
+            }
+            self.show_quotes(quotes);
+        }
+        Written {
+            messages,
+            untouched,
+            output,
+            asked,
+        }
+    }
+
+    /// The place of a message in the caller's list, of which one value may hold several messages.
+    fn position(&self, seq: Seq) -> Seq {
+        self.parsed.raw_of(seq).map_or(seq, |raw| raw as u32)
+    }
+
+    fn covered_in(&self, view: &View) -> Vec<Span> {
+        let covered = view.layers.iter().flat_map(|l| l.covers.iter());
+        let covered = covered.map(|span| Span {
+            from: self.position(span.from),
+            to: self.position(span.to),
+        });
+        covered.collect()
+    }
+
+    /// The messages of which a layer quotes the user's own words, whole ones or cut ones.
+    fn quoted_in(&self, view: &View, whole: bool) -> Vec<Seq> {
+        let quotes = view.quotes.iter();
+        let quotes = quotes.filter(|q| self.context.says_whole(q) == whole);
+        quotes.map(|q| self.position(q.seq)).collect()
+    }
+
+    fn shortened_in(&self, view: &View, lost: Vec<Seq>) -> Vec<Seq> {
+        let mut shortened = self.quoted_in(view, false);
+        for seq in lost.into_iter().map(|seq| self.position(seq)) {
+            if !shortened.contains(&seq) {
+                shortened.push(seq);
+            }
+        }
+        shortened
+    }
+
+    /// The state that the caller gives back with the longer list.
+    fn state(&self, mut view: View, output: Option<Handed>, asked: Option<Asked>) -> CompactState {
         let shorter = stored::take(&mut view, &self.context);
         stored::slim(&mut view, &self.context);
         let mut state = CompactState {
@@ -488,12 +523,19 @@ impl Compaction {
         if self.keeper == Keeper::Caller {
             state.seal = seal::of(&state);
         }
-        CompactStep::Done(Box::new(CompactOutput {
-            messages,
-            report,
-            state,
-        }))
+        state
     }
+}
+
+/// A list as it is handed out.
+struct Written {
+    messages: Vec<Rendered>,
+    /// It is the caller's, unchanged.
+    untouched: bool,
+    /// How the list is recognised with its state.
+    output: Option<Handed>,
+    /// What is quoted for the user's last message.
+    asked: Option<Asked>,
 }
 
 impl Compaction {
