@@ -560,6 +560,7 @@ impl Records {
         place: Demands,
         counter: &dyn TokenCounter,
     ) -> RenderedRecords {
+        let ruler = Estimator::default();
         let mut out = RenderedRecords::default();
         // The system prompt stays as written, to the byte, but one without visible characters counts as none.
         if !self.system.trim().is_empty() {
@@ -567,6 +568,39 @@ impl Records {
         }
         append_block(&mut out.text, self.mandates.trim());
         out.system_tokens = counter.count(&out.text);
+        let after = self.skills_and_checks();
+        if !after.is_empty() {
+            // Two tokens for the blank line before.
+            out.system_tokens += counter.count(&after) + 2;
+        }
+        let mut room = window / 2;
+        if let Some(goal) = &self.goal {
+            // a pin is shown whole or not at all, so the lines of the goal make room for those that the user wrote
+            let pinned = self.own_pins(&ruler);
+            let heading = if pinned == 0 {
+                0
+            } else {
+                heading_tokens(&ruler)
+            };
+            let text = goal.render(room.saturating_sub(pinned + heading), &ruler);
+            out.goal_tokens = counter.count(&text);
+            room -= ruler.count(&text).min(room);
+            append_block(&mut out.text, &text);
+        }
+        let chosen = self.choose_pins(window, room, place, &ruler);
+        if !chosen.kept.is_empty() {
+            let tokens = chosen.kept.iter().map(|pin| pin_tokens(&pin.text, counter));
+            out.pin_tokens = tokens.sum::<u32>() + heading_tokens(counter);
+            append_block(&mut out.text, &block_of(&chosen.kept));
+        }
+        out.demands = chosen.demands;
+        out.left_out = chosen.left_out;
+        append_block(&mut out.text, &after);
+        out
+    }
+
+    /// Returns what stands after the pins: the skills in use, and the checks.
+    fn skills_and_checks(&self) -> String {
         let mut after = String::new();
         for skill in self.skills.iter().filter(|s| s.active) {
             if !skill.text.trim().is_empty() {
@@ -575,28 +609,13 @@ impl Records {
             }
         }
         append_block(&mut after, self.checks.trim());
-        if !after.is_empty() {
-            // Two tokens for the blank line before.
-            out.system_tokens += counter.count(&after) + 2;
-        }
-        let ruler = Estimator::default();
-        let mut room = window / 2;
-        if let Some(goal) = &self.goal {
-            // a pin is shown whole or not at all, so the lines of the goal make room for those that the user wrote
-            let pinned = self.own_pins(&ruler);
-            let heading = if pinned == 0 {
-                0
-            } else {
-                ruler.count(PINS_HEADING) + 2
-            };
-            let text = goal.render(room.saturating_sub(pinned + heading), &ruler);
-            out.goal_tokens = counter.count(&text);
-            room -= ruler.count(&text).min(room);
-            append_block(&mut out.text, &text);
-        }
-        let heading = counter.count(PINS_HEADING) + 2;
+        after
+    }
+
+    /// Decides which pins and demands the records have `room` for, and which demands stand at the `place` of demands.
+    fn choose_pins(&self, window: u32, room: u32, place: Demands, ruler: &Estimator) -> Chosen<'_> {
+        let mut chosen = Chosen::default();
         let (mut measured, mut measured_likely) = (0, 0);
-        let mut kept: Vec<&Pin> = Vec::new();
         let own = self.pins.iter().filter(|p| !p.is_demand());
         let detected = self.pins.iter().rev().filter(|p| p.is_demand());
         let detected = detected.filter(|_| place != Demands::Off);
@@ -607,8 +626,12 @@ impl Records {
         let likely = likely.filter(|_| place != Demands::Off);
         let mut perhaps: Vec<Demand> = Vec::new();
         for pin in own.chain(sure).chain(likely) {
-            let first = |heading: u32| if kept.is_empty() { heading } else { 0 };
-            let size = pin_tokens(&pin.text, &ruler) + first(ruler.count(PINS_HEADING) + 2);
+            let first = if chosen.kept.is_empty() {
+                heading_tokens(ruler)
+            } else {
+                0
+            };
+            let size = pin_tokens(&pin.text, ruler) + first;
             let level = match pin.kind {
                 PinKind::Constraint { level, .. } => level,
                 _ => Level::Sure,
@@ -631,31 +654,46 @@ impl Records {
                 if likely {
                     perhaps.push(demand);
                 } else {
-                    out.demands.push(demand);
+                    chosen.demands.push(demand);
                 }
             } else if fits {
-                out.pin_tokens += pin_tokens(&pin.text, counter) + first(heading);
-                kept.push(pin);
+                chosen.kept.push(pin);
             } else {
-                out.left_out.push(pin.text.clone());
+                chosen.left_out.push(pin.text.clone());
             }
         }
-        out.demands.reverse();
-        out.demands.extend(perhaps);
-        palimpsest_text::order::sort_by_key(&mut out.demands, |d| d.from);
-        if !kept.is_empty() {
-            palimpsest_text::order::sort_by_key(&mut kept, |p| p.id);
-            let mut block = PINS_HEADING.to_owned();
-            for pin in kept {
-                block.push_str("\n- ");
-                // A pinned line cannot break out of its place either.
-                block.push_str(&escape_fences(&pin.text));
-            }
-            append_block(&mut out.text, &block);
-        }
-        append_block(&mut out.text, &after);
-        out
+        chosen.demands.reverse();
+        chosen.demands.extend(perhaps);
+        palimpsest_text::order::sort_by_key(&mut chosen.demands, |d| d.from);
+        palimpsest_text::order::sort_by_key(&mut chosen.kept, |p| p.id);
+        chosen
     }
+}
+
+/// What the records have room for.
+#[derive(Default)]
+struct Chosen<'a> {
+    /// The lines of the system message, in the order of their numbers.
+    kept: Vec<&'a Pin>,
+    /// Demands that stand elsewhere, the oldest first.
+    demands: Vec<Demand>,
+    left_out: Vec<String>,
+}
+
+/// Returns the pins as the system message shows them.
+fn block_of(pins: &[&Pin]) -> String {
+    let mut block = PINS_HEADING.to_owned();
+    for pin in pins {
+        block.push_str("\n- ");
+        // A pinned line cannot break out of its place either.
+        block.push_str(&escape_fences(&pin.text));
+    }
+    block
+}
+
+/// Returns the tokens of the heading above pins, with the blank line before it.
+fn heading_tokens(counter: &dyn TokenCounter) -> u32 {
+    counter.count(PINS_HEADING) + 2
 }
 
 fn append_block(text: &mut String, block: &str) {
