@@ -575,14 +575,14 @@ impl Records {
         }
         let mut room = window / 2;
         if let Some(goal) = &self.goal {
-            // a pin is shown whole or not at all, so the lines of the goal make room for those that the user wrote
-            let pinned = self.own_pins(&ruler);
-            let heading = if pinned == 0 {
-                0
-            } else {
-                heading_tokens(&ruler)
+            // a pin is shown whole or not at all, so the lines of the goal make room for those that the user wrote; what
+            // is to be reached stands in any case
+            let pinned = match self.own_pins(&ruler) {
+                0 => 0,
+                tokens => tokens + heading_tokens(&ruler),
             };
-            let text = goal.render(room.saturating_sub(pinned + heading), &ruler);
+            let least = (ruler.count(&goal.head()) + LINE_COUNTS).min(room);
+            let text = goal.render(room.saturating_sub(pinned).max(least), &ruler);
             out.goal_tokens = counter.count(&text);
             room -= ruler.count(&text).min(room);
             append_block(&mut out.text, &text);
@@ -691,6 +691,9 @@ fn block_of(pins: &[&Pin]) -> String {
     block
 }
 
+/// The room for the numbers of a goal's lines that are not shown: seven sections, some five tokens each.
+const LINE_COUNTS: u32 = 36;
+
 /// Returns the tokens of the heading above pins, with the blank line before it.
 fn heading_tokens(counter: &dyn TokenCounter) -> u32 {
     counter.count(PINS_HEADING) + 2
@@ -761,6 +764,15 @@ mod tests {
             assert!(shown.text.contains(&pin.text));
         }
         assert_eq!(records.goal, Some(goal));
+        // in a window that shrank since, the pins take all the room: what is to be reached stands there still
+        let shrunk = records.render(256, Demands::Layer, &counter);
+        assert!(
+            shrunk
+                .text
+                .contains("Goal (medium priority, active): Empty the hall\nPending (99"),
+            "{}",
+            shrunk.text
+        );
         let long = "A line of the museum's own. ".repeat(200);
         let refused = records.pin(PinKind::Pin, &long, 1024, &counter);
         assert!(matches!(refused, Err(CoreError::RecordsTooLarge { .. })));
