@@ -94,11 +94,12 @@ pub(crate) fn refuses_images(back: &Back) -> bool {
     is_blind
 }
 
-/// Adds a part to those that go with the next message of the session it was `chosen_in`, which need not be shown any more when the
-/// file was read.
+/// Adds a part to those that go with the next message of the session it was `chosen_in`, which may have been left while the file was
+/// read.
 fn add(back: &Back, chosen_in: Option<&Session>, part: Part) {
     let state = back.state;
-    if let Some(left) = chosen_in.filter(|session| !back.shows(session)) {
+    let is_left = |session: &&Session| back.opening.is_on() || !back.shows(session);
+    if let Some(left) = chosen_in.filter(is_left) {
         let mut unsent = back.unsent.borrow_mut();
         let id = left.id().to_owned();
         let mut all = unsent.remove(&id).unwrap_or_default();

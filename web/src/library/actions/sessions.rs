@@ -320,7 +320,9 @@ fn change_files(back: &Back, id: &str) {
     if let Some(before) = back.session()
         && !left.is_empty()
     {
-        unsent.insert(before.id().to_owned(), left);
+        let before = before.id().to_owned();
+        let read_since = unsent.remove(&before).unwrap_or_default();
+        unsent.insert(before, left.into_iter().chain(read_since).collect());
     }
     let mut files = unsent.remove(id).unwrap_or_default();
     files.extend(new);
