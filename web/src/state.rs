@@ -1,6 +1,6 @@
 //! The state of the page, in one place.
 //!
-//! Components read these signals and call [`crate::act`]; only `act` writes what comes from the
+//! Views read these signals and call [`crate::act`]; only actions write what comes from the
 //! engine. Pure interface state (an open dialog, a typed filter) is written where it belongs.
 
 use std::cell::Cell;
