@@ -19,12 +19,26 @@ const tried = (probe) => new Function("...args", `
 /** The text of the first element that matches. */
 export const text = (page, selector) => page.$eval(selector, (element) => element.textContent);
 
-/** Resolves once an element has stayed in its place for a moment: the mouse aims at where it was. After two seconds anyway. */
-const still = (element) => new Promise((resolve) => {
-  const place = () => { const { x, y } = element.getBoundingClientRect(); return `${x} ${y}`; };
-  const look = (before, left) => setTimeout(() => (place() === before || left === 0 ? resolve() : look(place(), left - 1)), 30);
-  look(place(), 66);
-});
+/**
+ * Resolves once an element has stayed in its place for a moment: the mouse aims at where it was. One that something covers is brought into view
+ * before, and looked at longer: rows that come into the thread are measured when they are drawn, and move it. After some seconds anyway.
+ */
+const still = async (element) => {
+  const box = () => element.getBoundingClientRect();
+  const place = () => `${box().x} ${box().y}`;
+  // a tab in the background draws no frames
+  const drawn = () => new Promise((done) => { requestAnimationFrame(() => setTimeout(done, 30)); setTimeout(done, 200); });
+  const { x, y, width, height } = box();
+  const isCovered = !element.contains(element.getRootNode().elementFromPoint(x + width / 2, y + height / 2));
+  if (isCovered) element.scrollIntoView({ block: "center" });
+  let [before, same] = [place(), 0];
+  for (let looks = 0; looks < 60 && same < (isCovered ? 3 : 1); looks += 1) {
+    await drawn();
+    const now = place();
+    same = now === before ? same + 1 : 0;
+    before = now;
+  }
+};
 
 /** Waits for `selector` and clicks it, as a person does: whatever stands there at that moment. */
 export async function click(page, selector) {
