@@ -1,4 +1,4 @@
-//! What a person can do. Every function here may be called from any view at any time: each
+//! Everything that a person can do. Every function here may be called from any view at any time: each
 //! checks what it needs, says what went wrong, and leaves what was said untouched.
 //!
 //! The features meet here: a view calls an action, and an action of one feature calls one of another, by the names below.

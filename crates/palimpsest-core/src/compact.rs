@@ -416,7 +416,7 @@ impl Compaction {
         }))
     }
 
-    /// What a run says that it lost, with its adjustments as sentences and codes; without a run what the passes lost.
+    /// Returns the loss that a run reports, with its adjustments as sentences and codes; without a run the loss of the passes.
     fn lost(&mut self, run: Option<RunReport>) -> (Loss, Vec<(String, String)>) {
         let Some(run) = run else {
             let known = Known::default();
@@ -532,9 +532,9 @@ struct Written {
     messages: Vec<Rendered>,
     /// It is the caller's, unchanged.
     untouched: bool,
-    /// How the list is recognised with its state.
+    /// The mark by which a later call recognises the list.
     output: Option<Handed>,
-    /// What is quoted for the user's last message.
+    /// The quotes that were chosen for the user's last message.
     asked: Option<Asked>,
 }
 

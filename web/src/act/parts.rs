@@ -302,7 +302,7 @@ part! {
         /// Opens the text of a layer beside what it covers.
         fn compare(id: u32) = layers::compare;
         /// Opens the text of a layer.
-        fn read_layer(id: u32) = compaction::read_layer;
+        fn read_layer(id: u32) = layers::read_layer;
         /// Says what a compaction would do now. Asks no model.
         fn preview(focus: String) = compaction::preview;
         /// What the open session's window would be under another policy. The newest one asked for is shown.

@@ -670,7 +670,7 @@ impl Records {
     }
 }
 
-/// What the records have room for.
+/// The pins and demands that the records have room for.
 #[derive(Default)]
 struct Chosen<'a> {
     /// The lines of the system message, in the order of their numbers.

@@ -397,22 +397,6 @@ async fn undo_now(back: &Rc<Back>, if_over: IfOver) {
     }
 }
 
-/// Opens the text of a layer.
-pub(crate) fn read_layer(id: u32) {
-    with_engine(move |back| async move {
-        let Some(session) = back.session() else {
-            return;
-        };
-        match session.layer(id).await {
-            Ok(layer) => {
-                back.state.layer.set(Some(bind::layer(&layer)));
-                back.state.dialog.set(Some(Dialog::Layer));
-            }
-            Err(error) => failed(&back, &error),
-        }
-    });
-}
-
 /// Describes the compaction that would happen now. It asks no model.
 pub(crate) fn preview(focus: String) {
     with_engine(move |back| async move {

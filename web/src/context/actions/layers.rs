@@ -1,4 +1,4 @@
-//! What a person does by hand to the window: their words in place of a layer's text, results that are sent whole again.
+//! A person's hands on the window: layers are read, compared, edited and lifted, results are sent whole again, the watermark is set.
 
 use palimpsest_engine::error::EngineError;
 use palimpsest_engine::session::IfOver;
@@ -126,23 +126,21 @@ pub(crate) fn lift(layer: u32, if_over: bool) {
 
 /// Asks before a layer is lifted: `number` is the one people see.
 pub(crate) fn ask_lift(number: u32) {
-    let Some(state) = AppState::remembered() else {
-        return;
-    };
-    let found = state
-        .layers
-        .with_untracked(|all| all.iter().find(|l| l.number == number).cloned());
-    match found {
-        Some(layer) => {
-            state.layer.set(Some(layer));
-            state.dialog.set(Some(Dialog::Lift));
-        }
-        None => note(fill(T::NoLayer, &[&number.to_string()]), true),
-    }
+    with_layer(number, Dialog::Lift);
+}
+
+/// Opens the text of a layer.
+pub(crate) fn read_layer(id: u32) {
+    show_layer(id, Dialog::Layer);
 }
 
 /// Opens the text of a layer beside its messages.
 pub(crate) fn compare(id: u32) {
+    show_layer(id, Dialog::Compare);
+}
+
+/// Opens a dialog about a layer, which need not stand in the window any more.
+fn show_layer(id: u32, dialog: Dialog) {
     with_engine(move |back| async move {
         let Some(session) = back.session() else {
             return;
@@ -150,7 +148,7 @@ pub(crate) fn compare(id: u32) {
         match session.layer(id).await {
             Ok(layer) => {
                 back.state.layer.set(Some(bind::layer(&layer)));
-                back.state.dialog.set(Some(Dialog::Compare));
+                back.state.dialog.set(Some(dialog));
             }
             Err(error) => failed(&back, &error),
         }
