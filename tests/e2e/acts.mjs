@@ -28,6 +28,8 @@ const still = async (element) => {
   const place = () => `${box().x} ${box().y}`;
   // a tab in the background draws no frames
   const drawn = () => new Promise((done) => { requestAnimationFrame(() => setTimeout(done, 30)); setTimeout(done, 200); });
+  // one that was made anew meanwhile stands in no page
+  if (!element.isConnected) throw new Error("The element is detached from the page.");
   const { x, y, width, height } = box();
   const isCovered = !element.contains(element.getRootNode().elementFromPoint(x + width / 2, y + height / 2));
   if (isCovered) element.scrollIntoView({ block: "center" });

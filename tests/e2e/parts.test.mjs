@@ -32,13 +32,19 @@ async function holdBack(page, pattern) {
   return release;
 }
 
-/** Leaves the app, and removes what it stored in databases: a page that is still beginning would make them again. */
+/**
+ * Leaves the app, and removes what it stored, but for its settings: they do not name a session any more. A page that is still beginning would
+ * make it all again.
+ */
 async function leave({ page, site }) {
   await page.goto(`${site.url}/empty`);
   await page.evaluate(async () => {
     for (const one of await navigator.serviceWorker.getRegistrations()) await one.unregister();
     const removed = (name) => new Promise((done, failed) => Object.assign(indexedDB.deleteDatabase(name), { onsuccess: done, onerror: failed }));
     for (const one of await indexedDB.databases()) await removed(one.name);
+    const { session, ...settings } = JSON.parse(localStorage.getItem("palimpsest.settings"));
+    localStorage.clear();
+    localStorage.setItem("palimpsest.settings", JSON.stringify(settings));
   });
 }
 
