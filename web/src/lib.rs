@@ -6,7 +6,7 @@
 //! | `platform`, `server` | the browser: elements, signals, stores, the document; the model server |
 //! | `state` | every signal of the page |
 //! | `widgets` | pieces of views that several features use |
-//! | `chat`, `context`, `library`, `settings`, `log` | the features: what they show (`data`), what they do (`actions`), how they look (`view`) |
+//! | `chat`, `context`, `library`, `settings`, `tools`, `log` | the features: what they show (`data`), what they do (`actions`), how they look (`view`) |
 //! | `app` | the frame around them, and the two starts: a page of its own, or an element of another page |
 //! | `act` | every action by its name, and when its code is loaded |
 //!
@@ -32,6 +32,7 @@ pub mod log;
 pub mod markdown;
 pub mod settings;
 pub mod text;
+pub mod tools;
 
 #[cfg(target_arch = "wasm32")]
 pub mod act;

@@ -45,6 +45,7 @@ use palimpsest_text::number;
 use serde::{Deserialize, Serialize};
 
 use crate::settings::data::key::{Key, origin_of};
+use crate::tools::data::server::ToolServer;
 
 /// All settings. Unknown keys are ignored, missing ones are the defaults, so that older and newer
 /// pages can share a browser.
@@ -97,6 +98,10 @@ pub struct Settings {
     pub places: Vec<Place>,
     /// System prompts by their names.
     pub prompts: BTreeMap<String, String>,
+    /// Servers whose tools a model is offered.
+    pub tool_servers: Vec<ToolServer>,
+    /// A model may look up what was said, in new sessions.
+    pub own_tools: bool,
 }
 
 /// A model server that is not in use.
@@ -202,6 +207,8 @@ impl Default for Settings {
             reserve: None,
             places: Vec::new(),
             prompts: BTreeMap::new(),
+            tool_servers: Vec::new(),
+            own_tools: false,
         }
     }
 }
@@ -286,6 +293,7 @@ impl Settings {
             place.key.clear();
             place.key_origin.clear();
         }
+        shared.tool_servers.iter_mut().for_each(ToolServer::share);
         shared
     }
 
@@ -302,6 +310,9 @@ impl Settings {
             let same = |p: &&Place| (p.server, &p.address) == (place.server, &place.address);
             let known = here.places.iter().find(same).map(Place::own_key);
             (place.key, place.key_origin) = known.unwrap_or_default().into_parts();
+        }
+        for server in &mut self.tool_servers {
+            server.arrive(&here.tool_servers);
         }
         if window_of(&self.window.to_string()).is_none() {
             self.window = here.window;

@@ -32,6 +32,7 @@ use crate::settings::data::connection::{Check, Connection, ModelEntry, Pull};
 use crate::settings::data::key::Key;
 use crate::settings::{Server, Settings};
 use crate::text::T;
+use crate::tools::data::call::Call;
 
 thread_local! {
     static STATE: Cell<Option<AppState>> = const { Cell::new(None) };
@@ -106,6 +107,8 @@ pub struct AppState {
     pub reply_text: Signal<String>,
     /// Its thinking so far.
     pub reply_thinking: Signal<String>,
+    /// The tool calls of replies that wait for a person, or run, in any session.
+    pub calls: Signal<Vec<Call>>,
     /// Tokens of the draft, estimated.
     pub draft_tokens: Signal<u32>,
     /// What goes into the message field next: a kept draft, or nothing.
@@ -212,6 +215,7 @@ impl AppState {
             reply: Signal::new(None),
             reply_text: Signal::default(),
             reply_thinking: Signal::default(),
+            calls: Signal::default(),
             draft_tokens: Signal::new(0),
             draft: Signal::default(),
             models: Signal::default(),
@@ -370,6 +374,8 @@ pub enum Tab {
     Model,
     /// When and how a window is made smaller.
     Compaction,
+    /// Tool servers.
+    Tools,
     /// Colours and language.
     Appearance,
     /// What is kept here, and files of it.

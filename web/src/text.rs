@@ -6,14 +6,18 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Defines the keys of all texts, and the texts in English: those of the page as it stands first, and those that only screens and
-/// dialogs show.
+/// Defines the keys of all texts, and the texts in English: those of the page as it stands first, those that only screens and
+/// dialogs show, and those about tools.
 macro_rules! texts {
-    (page { $($name:ident: $text:literal,)* } screens { $($later:ident: $told:literal,)* }) => {
+    (
+        page { $($name:ident: $text:literal,)* }
+        screens { $($later:ident: $told:literal,)* }
+        tools { $($tool:ident: $said:literal,)* }
+    ) => {
         /// A text of the page.
         #[allow(missing_docs)]
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum T { $($name,)* $($later,)* }
+        pub enum T { $($name,)* $($later,)* $($tool,)* }
 
         pub(super) fn page(text: T) -> Option<&'static str> {
             match text {
@@ -30,8 +34,19 @@ macro_rules! texts {
             }
         }
 
+        /// The texts about tools in English; nothing for any other.
+        pub fn tools(text: T) -> &'static str {
+            match text {
+                $(T::$tool => $said,)*
+                _ => "",
+            }
+        }
+
         #[cfg(test)]
-        pub(super) const KEYS: &[T] = &[$(T::$name,)* $(T::$later,)*];
+        pub(super) const KEYS: &[T] = &[$(T::$name,)* $(T::$later,)* $(T::$tool,)*];
+
+        #[cfg(test)]
+        pub(super) const OF_TOOLS: &[T] = &[$(T::$tool,)*];
 
         #[cfg(test)]
         pub(super) const OF_SCREENS: &[T] = &[$(T::$later,)*];
@@ -52,7 +67,7 @@ mod de;
 mod en;
 
 pub use de::german;
-pub use en::{T, screens};
+pub use en::{T, screens, tools};
 
 /// A language of the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,22 +124,34 @@ pub fn learn(texts: fn(T) -> &'static str) {
     let _ = OTHER.set(std::hint::black_box(texts));
 }
 
-/// The texts of screens and dialogs in English: they come with the part that shows them.
-static SCREENS: OnceLock<fn(T) -> &'static str> = OnceLock::new();
+/// Texts by their keys; empty for a key that is none of theirs.
+type Texts = fn(T) -> &'static str;
 
-/// Takes the texts of screens and dialogs.
-pub fn learn_screens(texts: fn(T) -> &'static str) {
-    let _ = SCREENS.set(std::hint::black_box(texts));
+/// The texts in English that come with the parts that show them: those of screens and dialogs, and those about tools.
+static LATER: [OnceLock<Texts>; 2] = [OnceLock::new(), OnceLock::new()];
+
+/// Takes the texts of a part.
+pub fn learn_later(texts: Texts) {
+    let texts = std::hint::black_box(texts);
+    for place in &LATER {
+        if place.set(texts).is_ok() {
+            break;
+        }
+    }
 }
 
 fn english(text: T) -> &'static str {
     en::page(text).unwrap_or_else(|| {
         // natively there are no parts
         #[cfg(not(target_arch = "wasm32"))]
-        learn_screens(screens);
-        let screens = SCREENS.get();
-        debug_assert!(screens.is_some(), "{text:?} is shown before it was learned");
-        screens.map_or("", |screens| screens(text))
+        if LATER[1].get().is_none() {
+            learn_later(screens);
+            learn_later(tools);
+        }
+        let told = LATER.iter().filter_map(OnceLock::get);
+        let told = told.map(|texts| texts(text)).find(|told| !told.is_empty());
+        debug_assert!(told.is_some(), "{text:?} is shown before it was learned");
+        told.unwrap_or_default()
     })
 }
 
@@ -229,7 +256,7 @@ pub fn bytes(n: f64) -> String {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::en::{KEYS, OF_SCREENS};
+    use super::en::{KEYS, OF_SCREENS, OF_TOOLS};
     use super::*;
 
     #[test]
@@ -353,6 +380,31 @@ mod tests {
             assert!(others.is_empty(), "{name:?} is said in {others:?}");
         }
         assert!(OF_SCREENS.len() > 400);
+    }
+
+    /// Texts about tools come with the part that has all of their code, so no other code says one.
+    #[test]
+    fn texts_about_tools_are_said_there() {
+        let mut all = Vec::new();
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        sources(&root, &mut all);
+        for name in OF_TOOLS {
+            let key = format!("T::{name:?}");
+            let says = |code: &str| {
+                let mut places = code.match_indices(&key);
+                places.any(|(at, _)| {
+                    !code[at + key.len()..].starts_with(|c: char| c.is_alphanumeric())
+                })
+            };
+            let said: Vec<&String> = all
+                .iter()
+                .filter(|(_, code)| says(code))
+                .map(|(path, _)| path)
+                .collect();
+            assert!(!said.is_empty(), "{name:?} is not said");
+            let there = |path: &&String| path.contains("/src/tools/");
+            assert!(said.iter().all(there), "{name:?} is said in {said:?}");
+        }
     }
 
     /// The arguments of the call whose opening bracket stands at the beginning of `code`, and of lists as one.

@@ -126,12 +126,36 @@ impl FetchTransport {
         &self.server
     }
 
+    /// Posts a JSON text with these headers besides, and returns the answer with its headers: those that the server lets a
+    /// page read.
+    ///
+    /// # Errors
+    ///
+    /// As [`Transport::send`].
+    pub async fn post(
+        &self,
+        json: String,
+        besides: &[(&str, &str)],
+        signal: Signal,
+    ) -> Result<(Answer, Headers), ModelError> {
+        let request = HttpRequest {
+            method: "POST",
+            path: String::new(),
+            body: json.into_bytes(),
+        };
+        self.ask(request, besides, signal).await
+    }
+
     fn init(
         &self,
         request: &HttpRequest,
+        besides: &[(&str, &str)],
         controller: &AbortController,
     ) -> Result<RequestInit, JsValue> {
         let headers = Headers::new()?;
+        for (name, value) in besides {
+            headers.set(name, value)?;
+        }
         if let Some(key) = &self.key {
             headers.set("authorization", &format!("Bearer {key}"))?;
         }
@@ -151,7 +175,12 @@ impl FetchTransport {
         Ok(init)
     }
 
-    async fn ask(&self, request: HttpRequest, signal: Signal) -> Result<Answer, ModelError> {
+    async fn ask(
+        &self,
+        request: HttpRequest,
+        besides: &[(&str, &str)],
+        signal: Signal,
+    ) -> Result<(Answer, Headers), ModelError> {
         if signal.is_aborted() {
             return Err(ModelError::Aborted);
         }
@@ -162,14 +191,15 @@ impl FetchTransport {
         let bad = |thrown: JsValue| ModelError::BadRequest {
             message: words(&thrown),
         };
-        let init = self.init(&request, &connection.0).map_err(bad)?;
+        let init = self.init(&request, besides, &connection.0).map_err(bad)?;
         let url = format!("{}{}", self.server, request.path);
         let patience = self.patience;
         let deadline = sleep(patience.whole_ms);
         let promise = fetch(&url, &init).map_err(unreachable)?;
         let response = within(JsFuture::from(promise), &signal, patience.first_byte_ms).await?;
         let response: Response = response.map_err(unreachable)?.unchecked_into();
-        let retry_after = response.headers().get("retry-after").ok().flatten();
+        let headers = response.headers();
+        let retry_after = headers.get("retry-after").ok().flatten();
         let body = match response.body() {
             Some(body) => {
                 let reader = body.get_reader().unchecked_into();
@@ -186,11 +216,12 @@ impl FetchTransport {
             }
             None => stream::empty().boxed_local(),
         };
-        Ok(Answer {
+        let answer = Answer {
             status: response.status(),
             retry_after,
             body,
-        })
+        };
+        Ok((answer, headers))
     }
 }
 
@@ -200,7 +231,7 @@ impl Transport for FetchTransport {
         request: HttpRequest,
         signal: Signal,
     ) -> LocalFuture<'_, Result<Answer, ModelError>> {
-        Box::pin(self.ask(request, signal))
+        Box::pin(async move { Ok(self.ask(request, &[], signal).await?.0) })
     }
 }
 

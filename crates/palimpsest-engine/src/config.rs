@@ -185,7 +185,7 @@ pub struct Rollover {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OwnTools {
-    /// Offer the tools. They cost about 300 tokens of every window.
+    /// Offer the tools. They cost about 400 tokens of every window.
     pub enabled: bool,
     /// Returns covered passages, or a whole message.
     pub recall: String,

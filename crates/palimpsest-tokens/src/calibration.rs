@@ -35,6 +35,9 @@ pub struct Weight {
     /// The number of parts whose form in the prompt only the template knows: tool calls, tool definitions, images.
     #[serde(default)]
     loose: u32,
+    /// The tokens of these parts, as JSON.
+    #[serde(skip)]
+    loose_tokens: u32,
 }
 
 /// Weighs a prompt text by text, so that the caller can let other work run in between. [`Calibration::weigher`] makes
@@ -95,14 +98,18 @@ impl Weigher {
     pub fn loose(&mut self, text: &str) {
         let weight = &mut self.weight;
         weight.loose += 1;
-        for (sum, tokens) in weight.groups.iter_mut().zip(self.estimator.groups(text)) {
-            *sum += tokens;
+        let mut estimated = 0.0;
+        for (sum, group) in weight.groups.iter_mut().zip(self.estimator.groups(text)) {
+            *sum += group;
+            estimated += group;
         }
+        let mut tokens = estimated as u32;
         if let Some(vocabulary) = &self.vocabulary {
-            let tokens = vocabulary.count(text);
+            tokens = vocabulary.count(text);
             weight.exact = weight.exact.map(|n| n.saturating_add(tokens));
             weight.joined.1 = weight.joined.1.saturating_add(tokens);
         }
+        weight.loose_tokens = weight.loose_tokens.saturating_add(tokens);
     }
 
     /// Returns the weight of everything that was added.
@@ -125,6 +132,11 @@ impl Weight {
     /// Returns `true` if the prompt has parts whose form only the template knows.
     pub const fn is_loose(&self) -> bool {
         self.loose > 0
+    }
+
+    /// The tokens of those parts. A template may write them shorter, or leave them out.
+    pub const fn loose_tokens(&self) -> u32 {
+        self.loose_tokens
     }
 
     /// Returns `true` if this prompt may be `other` with messages added.

@@ -170,9 +170,9 @@ fn modules_use_each_other_in_one_direction() {
 }
 
 /// The features of the app, and what stands below them. Data stand in a folder of each feature.
-const APP: [&str; 10] = [
-    "app", "chat", "context", "library", "log", "settings", "widgets", "platform", "markdown",
-    "text",
+const APP: [&str; 11] = [
+    "app", "chat", "context", "library", "log", "settings", "tools", "widgets", "platform",
+    "markdown", "text",
 ];
 
 /// The modules of the app, where the data of all features are one module, below everything that draws them. What a person can
@@ -235,7 +235,9 @@ fn features_use_each_other_in_one_direction() {
         circles.is_empty(),
         "these modules need each other: {circles:?}\n{graph:#?}"
     );
-    let features = ["app", "chat", "context", "library", "log", "settings"];
+    let features = [
+        "app", "chat", "context", "library", "log", "settings", "tools",
+    ];
     for below in ["platform", "widgets", "data", "text", "markdown", "state"] {
         for feature in features {
             assert!(!graph[below].contains(feature), "{below} uses {feature}");
@@ -253,7 +255,7 @@ fn features_use_each_other_in_one_direction() {
 #[test]
 fn actions_of_other_features_are_called_by_act() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/src");
-    let features = ["chat", "context", "library", "log", "settings"];
+    let features = ["chat", "context", "library", "log", "settings", "tools"];
     for feature in features {
         let folder = source.join(feature).join("actions");
         let mut seen = 0;

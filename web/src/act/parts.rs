@@ -36,6 +36,8 @@ use crate::settings::actions::{model, profiles, pull, server};
 use crate::settings::data::connection::Connection;
 use crate::state::{Dialog, Undo};
 use crate::text::{self, learn};
+use crate::tools::actions::calls::{self, Tools, Verdict};
+use crate::tools::actions::servers as tool_servers;
 
 part! {
     /// German.
@@ -222,6 +224,41 @@ part! {
             fn attached_inside() = crate::chat::view::attached::attached;
             /// The reply that comes in.
             fn incoming() = crate::chat::view::reply::reply;
+        }
+    }
+}
+
+part! {
+    /// Tools: it is loaded where a tool server stands in the settings, or when their part of the settings is looked at.
+    toolbox: Toolbox {
+        learns text::tools;
+        /// Adds a tool server and asks what it offers. One that is known gets the key.
+        fn add_tool_server(address: String, key: String) = tool_servers::add_tool_server;
+        /// Forgets a tool server.
+        fn drop_tool_server(address: String) = tool_servers::drop_tool_server;
+        /// Offers the tools of a server no longer, or again.
+        fn pause_tool_server(address: String, paused: bool) = tool_servers::pause_tool_server;
+        /// Asks a server again what it offers.
+        fn ask_tool_server(address: String) = tool_servers::ask_tool_server;
+        /// Offers a tool, or leaves it out.
+        fn offer_tool(address: String, tool: String, on: bool) = tool_servers::offer_tool;
+        /// Lets a tool run without a question, or asks before each call.
+        fn allow_tool(address: String, tool: String, on: bool) = tool_servers::allow_tool;
+        /// Asks every server that is not paused what it offers, unless that is known.
+        fn look_at_tools() = tool_servers::look_at_tools;
+        /// Lets the model look up what was said, in the open session and in new ones, or no longer.
+        fn offer_own_tools(on: bool) = tool_servers::offer_own_tools;
+        /// A person answers the question about a call.
+        fn decide_call(id: u32, verdict: Verdict) = calls::decide_call;
+        answer {
+            /// The tools for the next message of a session: see [`calls::offered_tools`].
+            fn offered_tools(session: Session) -> LocalFuture<'static, Option<Tools>> = calls::offered_tools;
+        }
+        view {
+            /// The part of the settings about tools.
+            fn tool_settings() = crate::tools::view::servers::tools;
+            /// The tool calls of the open session's reply.
+            fn calls_inside() = crate::tools::view::calls::calls;
         }
     }
 }

@@ -137,7 +137,7 @@ macro_rules! part {
         pub(crate) fn $part() -> &'static Door<$table> {
             #[::wasm_split_helpers::wasm_split($part, fallible)]
             fn $part() -> Result<&'static $table, ::wasm_split_helpers::SplitLoaderError> {
-                $( $crate::text::learn_screens($texts); )?
+                $( $crate::text::learn_later($texts); )?
                 static TABLE: $table = $table { $( $name: $to, )* $($( $answer: $from, )*)? $($( $view: $made, )*)? };
                 Ok(&TABLE)
             }

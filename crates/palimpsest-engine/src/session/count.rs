@@ -133,9 +133,10 @@ impl Session {
                 .learn(&head.model, self.id(), sent, &weight, reported);
         self.0.open.adopt_counters();
         match verdict {
-            // Templates may leave out tool calls and definitions, so only a large difference proves a cut.
+            // Templates may leave out tool calls and definitions, so only a large difference in the rest proves a cut.
             Verdict::Truncated { sent, counted }
-                if !weight.is_loose() || was_cut(sent, counted) =>
+                if !weight.is_loose()
+                    || was_cut(sent.saturating_sub(weight.loose_tokens()), counted) =>
             {
                 self.emit(&Event::PromptTruncated {
                     sent,

@@ -16,8 +16,11 @@ use crate::ports::{Abort, LanguageModel, LocalFuture, Signal};
 use super::partial::{Partial, Place, Prior, joined};
 use super::{CompactOptions, NewMessage, Session};
 
-/// The number of rounds of tool calls that one message may cause (G9).
+/// The number of rounds of tool calls that one message may cause (G9). The calls of the last one are not run.
 const TOOL_ROUNDS: u32 = 8;
+/// The result of the calls of the last round, so that the model answers with what it has.
+const NO_MORE_TOOLS: &str =
+    "No more tools can be used before the next message. Answer with the results so far.";
 /// The number of characters after which the reply so far is noted.
 const PARTIAL_EVERY: usize = 1_200;
 /// The milliseconds after which it is noted.
@@ -335,7 +338,7 @@ impl Session {
             let reply = self.store_answer(&answer, prior.take().as_ref()).await?;
             round += 1;
             let calls: Vec<Part> = answer.calls.clone();
-            if calls.is_empty() || answer.stopped || round >= TOOL_ROUNDS {
+            if calls.is_empty() || answer.stopped || round > TOOL_ROUNDS {
                 return Ok(reply);
             }
             let mut results = Vec::new();
@@ -350,6 +353,12 @@ impl Session {
                     continue;
                 };
                 let outcome = match (self.own_tool(&name), &options.handler) {
+                    // The host answers it later, or never, so the turn ends here.
+                    (None, None) => {
+                        unanswered += 1;
+                        continue;
+                    }
+                    _ if round == TOOL_ROUNDS => Err(NO_MORE_TOOLS.into()),
                     (Some(tool), _) => {
                         on(SendEvent::Tool(name.clone()));
                         self.answer_own(tool, &arguments, options, &signal).await
@@ -357,11 +366,6 @@ impl Session {
                     (None, Some(handler)) => {
                         on(SendEvent::Tool(name.clone()));
                         unless_stopped(handler.call(&name, &arguments), &signal).await
-                    }
-                    // The host answers it later, or never, so the turn ends here.
-                    (None, None) => {
-                        unanswered += 1;
-                        continue;
                     }
                 };
                 let (text, error) = match outcome {

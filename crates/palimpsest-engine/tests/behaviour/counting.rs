@@ -361,6 +361,27 @@ fn tools_are_part_of_what_is_measured() {
     );
 }
 
+/// B9, G9: a template that writes tools shorter, or leaves them out, is no server that cuts the prompt; one that reads less
+/// than what was said is.
+#[test]
+fn tools_that_a_template_leaves_out_are_no_cut() {
+    let check = |turns: usize, says: fn(u32) -> Option<u32>, expected: usize| {
+        block_on(async {
+            let (_, _, s) = begin(8192).await;
+            let config = Config::from_json(r#"{"tools":{"enabled":true}}"#).unwrap();
+            s.configure(config).await.unwrap();
+            fill(&s, turns).await;
+            let (server, cuts) = (Server::new(), cuts(&s));
+            server.says.set(says);
+            say(&s, &server, "And what is the reason for the rest?").await;
+            assert_eq!(cuts.borrow().len(), expected, "{:?}", cuts.borrow());
+        });
+    };
+    check(0, Some, 0);
+    check(0, |_| Some(40), 0);
+    check(40, |counted| Some(counted / 4), 1);
+}
+
 /// B8: what was learned about a model is kept: another visit starts from it, another model does not.
 #[test]
 fn what_was_learned_is_kept() {

@@ -385,7 +385,8 @@ impl ToolHandler for Echo {
     }
 }
 
-/// G9, I3: tool calls are answered inside `send`, at most eight rounds; failures are shown as such.
+/// G9, I3: tool calls are answered inside `send`; failures are shown as such. In the eighth round they are refused, so that
+/// the model answers.
 #[test]
 fn tools_are_answered_inside_send() {
     block_on(async {
@@ -444,7 +445,37 @@ fn tools_are_answered_inside_send() {
         )
         .await
         .unwrap();
-        assert_eq!(model.asked().len(), 8);
+        assert_eq!(model.asked().len(), 9);
+        let results: Vec<String> = s
+            .history(None, 99)
+            .iter()
+            .rev()
+            .map(|i| i.message.words())
+            .collect();
+        assert!(
+            results[1].contains("Answer with the results so far"),
+            "{results:?}"
+        );
+        assert!(results[3].contains("look got"), "{results:?}");
+        // and one that heeds it
+        let calls = (0..8)
+            .map(|_| call("look"))
+            .chain([Answer::text("Enough.")]);
+        let model = ScriptedModel::new(calls, |_| Answer::text("x"));
+        let options = SendOptions {
+            model: Rc::new(model.clone()),
+            ..options
+        };
+        let reply = s
+            .send(
+                NewMessage::user("Once more."),
+                &options,
+                Signal::never(),
+                &silent,
+            )
+            .await
+            .unwrap();
+        assert_eq!((reply.reason, model.asked().len()), (FinishReason::Stop, 9));
     });
 }
 

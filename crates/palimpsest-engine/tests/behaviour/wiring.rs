@@ -441,7 +441,7 @@ fn own_tools_are_answered_inside_send() {
             .unwrap();
         let asked = model.asked();
         let chats = asked.iter().filter(|r| r.purpose == Purpose::Chat);
-        assert_eq!(chats.count(), 8);
+        assert_eq!(chats.count(), 9);
         assert_eq!(reply.reason, FinishReason::ToolCalls);
     });
 }

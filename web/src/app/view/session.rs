@@ -8,7 +8,7 @@ use crate::chat::view::composer::composer;
 use crate::chat::view::thread::thread;
 use crate::context::view::notes::notes;
 use crate::library::data::export::Format;
-use crate::platform::el::{El, IntoChild, el, live_on, nothing};
+use crate::platform::el::{El, IntoChild, el, live_if, live_on, nothing};
 use crate::platform::icon::icon;
 use crate::platform::resident;
 use crate::settings::Server;
@@ -33,6 +33,7 @@ pub fn session() -> AnyView {
                 .child(notice())
                 .child(losses())
                 .child(thread())
+                .child(calls())
                 .child(asked())
                 .child(composer()),
         )
@@ -110,6 +111,12 @@ fn losses() -> AnyView {
                 .view()
         },
     )
+}
+
+/// The tool calls of a reply, while there are some.
+fn calls() -> AnyView {
+    let state = AppState::here();
+    live_if(move || !state.calls.with(Vec::is_empty), act::calls_inside)
 }
 
 /// Asks whether what was just said is to hold for the whole conversation. One at a time, the newest first.

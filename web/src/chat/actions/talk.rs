@@ -1,5 +1,6 @@
 //! Saying something: messages that go at once or wait, with their files, and what becomes of the reply.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use leptos::task::spawn_local;
@@ -8,19 +9,20 @@ use palimpsest_core::request::ModelError;
 use palimpsest_engine::Session;
 use palimpsest_engine::error::EngineError;
 use palimpsest_engine::ports::Signal;
-use palimpsest_engine::session::{self, NewMessage, SendEvent};
+use palimpsest_engine::session::{self, NewMessage, SendEvent, SendOptions};
 
 use crate::act::{
     Back, Incoming, arrived, back, equip, failed, forget_failure, give_model, keep_draft, list,
-    note, offer_reply, open_now, parameters, say, show_all, survey, take_in, tend, together,
-    tokens_of, with_engine,
+    note, offer_reply, open_now, parameters, parts, say, show_all, survey, take_in, tend, together,
+    tokens_of, toolbox, with_engine,
 };
 use crate::chat::actions::attachments::{attached_to, counted, refuses_images, with_attached};
 use crate::chat::actions::title;
 use crate::chat::data::thread::{self, Stats};
-use crate::platform::page;
+use crate::platform::{guest, page};
 use crate::server;
-use crate::settings::data::connection::Connection;
+use crate::settings::Settings;
+use crate::settings::data::connection::{Connection, ModelEntry};
 use crate::state::{AppState, Attached, Notice, Reply, Until, Waiting};
 use crate::text::{T, fill, number, t};
 
@@ -39,7 +41,9 @@ pub fn send(text: String) -> bool {
     let Some(session) = back.writer() else {
         return false;
     };
-    if session.is_replying() || back.manual.get() {
+    // a reply that has begun looks for its tools first
+    let begins = state.reply.with_untracked(Option::is_some);
+    if begins || session.is_replying() || back.manual.get() {
         let waits = wait(state, text, Until::Free);
         if waits {
             keep_draft(session.id(), "");
@@ -236,10 +240,11 @@ pub(crate) async fn talk(back: &Rc<Back>, session: &Session, turn: Turn) {
         waits: None,
     }));
     state.say(t(T::ReplyStreaming));
-    let options = parameters::options(back);
+    let options = with_tools(state, session, parameters::options(back)).await;
     let hear = {
         let back = Rc::clone(back);
         let own = session.clone();
+        let called = Cell::new(false);
         move |event: SendEvent| match event {
             _ if !back.shows(&own) => {}
             SendEvent::Stored(_) => {
@@ -251,6 +256,9 @@ pub(crate) async fn talk(back: &Rc<Back>, session: &Session, turn: Turn) {
             }
             SendEvent::Delta(delta) => {
                 waits(state, None);
+                if called.replace(false) {
+                    next_round(&back, &own);
+                }
                 take_in(&back, &delta);
             }
             SendEvent::Waiting => {
@@ -258,7 +266,10 @@ pub(crate) async fn talk(back: &Rc<Back>, session: &Session, turn: Turn) {
                 waits(state, Some(chosen.unwrap_or(USUAL_WAIT)));
                 state.say(t(T::StatusMessageWaits));
             }
-            SendEvent::Tool(_) => {}
+            SendEvent::Tool(_) => {
+                called.set(true);
+                next_round(&back, &own);
+            }
         }
     };
     let mut keep = None;
@@ -303,6 +314,46 @@ pub(crate) async fn talk(back: &Rc<Back>, session: &Session, turn: Turn) {
     if whole {
         title::ask(back, session);
     }
+}
+
+/// The options with the tools that the person has set up, where the session's model can use some.
+async fn with_tools(state: AppState, session: &Session, options: SendOptions) -> SendOptions {
+    let model = session.head().model;
+    let is_able = |m: &ModelEntry| m.name == model && (m.can("tools") || !m.can("completion"));
+    let is_able = state.models.with_untracked(|all| all.iter().any(is_able));
+    let is_set_up = |s: &Settings| s.tool_servers.iter().any(|one| !one.paused);
+    if guest::asks() || !is_able || !state.settings.with_untracked(is_set_up) {
+        return options;
+    }
+    toolbox().wait().await;
+    let Some(offered) = parts::offered_tools(session.clone()) else {
+        return options;
+    };
+    match offered.await {
+        Some((tools, handler)) => SendOptions {
+            tools,
+            handler: Some(handler),
+            ..options
+        },
+        None => options,
+    }
+}
+
+/// The reply goes on after tool calls, or after their results: what came before is stored, and stands in the thread.
+fn next_round(back: &Rc<Back>, session: &Session) {
+    let state = back.state;
+    *back.incoming.borrow_mut() = Incoming::default();
+    state.reply_text.set(String::new());
+    state.reply_thinking.set(String::new());
+    let last = session.head().last_seq;
+    state.reply.update(|reply| {
+        if let Some(reply) = reply {
+            reply.seq = last.map_or(1, |seq| thread::place(seq) + 1);
+            reply.instead = None;
+        }
+    });
+    let back = Rc::clone(back);
+    spawn_local(async move { show_all(&back).await });
 }
 
 /// Keeps what a reply cost, as far as the server says, for the line under it.

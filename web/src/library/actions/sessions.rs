@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use leptos::task::spawn_local;
+use palimpsest_engine::config::OwnTools;
 use palimpsest_engine::error::EngineError;
 use palimpsest_engine::ports::{LocalFuture, StoreError};
 use palimpsest_engine::{Config, NewSession, Profile, Session, is_temporary};
@@ -73,6 +74,10 @@ pub(crate) fn begins_with(back: &Back) -> NewSession {
                 .then(|| s.profile.clone()),
             config: Config {
                 reserve: s.reserve,
+                tools: OwnTools {
+                    enabled: s.own_tools,
+                    ..OwnTools::default()
+                },
                 ..Config::default()
             },
             model,

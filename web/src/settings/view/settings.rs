@@ -25,14 +25,18 @@ pub fn settings() -> AnyView {
         (Tab::Connection, "connection", T::TabConnection),
         (Tab::Model, "model", T::TabModel),
         (Tab::Compaction, "compaction", T::TabCompaction),
+        (Tab::Tools, "tools", T::TabTools),
         (Tab::Appearance, "appearance", T::TabAppearance),
         (Tab::Data, "data", T::TabData),
         (Tab::Shortcuts, "shortcuts", T::TabShortcuts),
-    ];
+    ]
+    .into_iter()
+    // what a page around the app offers a model is its own matter
+    .filter(|(tab, ..)| *tab != Tab::Tools || !guest::asks());
     let nav = el("nav")
         .class("tabs")
         .attr("aria-label", t(T::Settings))
-        .children(tabs.into_iter().map(|(tab, id, name)| {
+        .children(tabs.map(|(tab, id, name)| {
             el("button")
                 .attr("type", "button")
                 .attr("data-tab", id)
@@ -61,6 +65,7 @@ pub fn settings() -> AnyView {
                 Tab::Connection => connection(state).view(),
                 Tab::Model => model(state).view(),
                 Tab::Compaction => compaction(state).view(),
+                Tab::Tools => tools().view(),
                 Tab::Appearance => appearance(state).view(),
                 Tab::Data => data(state).view(),
                 Tab::Shortcuts => shortcuts().view(),
@@ -86,6 +91,14 @@ fn compaction(state: AppState) -> El {
         }))
         .child(profiles::profiles(state))
         .child(policy::editor(state))
+}
+
+/// What a model may do beside writing.
+fn tools() -> El {
+    el("section")
+        .attr("aria-labelledby", "h-tools")
+        .child(el("h2").attr("id", "h-tools").child(t(T::TabTools)))
+        .child(act::tool_settings())
 }
 
 /// A box that switches something on or off.

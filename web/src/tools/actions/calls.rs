@@ -1,0 +1,219 @@
+//! The tool calls of a reply: each is asked about, unless the person has allowed its tool for good.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use futures_channel::oneshot;
+use palimpsest_core::tool::definitions_tokens;
+use palimpsest_engine::Session;
+use palimpsest_engine::ports::LocalFuture;
+use palimpsest_engine::session::ToolHandler;
+use palimpsest_text::json;
+use palimpsest_tokens::Estimator;
+use serde_json::{Value, json};
+
+use crate::act;
+use crate::state::AppState;
+use crate::text::{T, fill, number};
+use crate::tools::actions::servers::{self, Client};
+use crate::tools::data::call::Call;
+use crate::tools::data::server::{Offered, ToolServer, name_of, offer};
+
+/// The tools that a message goes with: their definitions, and what answers calls of them.
+pub(crate) type Tools = (Vec<Value>, Rc<dyn ToolHandler>);
+
+/// The answer to the question whether a call may run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// This time.
+    Once,
+    /// From now on, whenever the model calls this tool.
+    Always,
+    /// It may not.
+    No,
+}
+
+/// Tools take at most one part in this many of a window: the conversation needs the rest.
+const MOST_OF_WINDOW: u32 = 2;
+
+thread_local! {
+    /// The calls that wait for an answer, by their numbers.
+    static ASKED: RefCell<BTreeMap<u32, oneshot::Sender<Verdict>>> = const { RefCell::new(BTreeMap::new()) };
+    /// The number of the last call.
+    static LAST: Cell<u32> = const { Cell::new(0) };
+}
+
+/// The tools for the next message of a session. `None` if there are none. A server that does not answer is left out; the
+/// person is told once.
+pub(crate) fn offered_tools(session: Session) -> LocalFuture<'static, Option<Tools>> {
+    Box::pin(async move {
+        let state = AppState::remembered()?;
+        let all = state.settings.with_untracked(|s| s.tool_servers.clone());
+        let asked: Vec<ToolServer> = all.into_iter().filter(|one| !one.paused).collect();
+        let mut tools = Vec::new();
+        for (at, server) in asked.iter().enumerate() {
+            let client = Client::to(server);
+            if client.rests() {
+                continue;
+            }
+            match client.tools().await {
+                Ok(found) => {
+                    let wanted = found.iter().filter(|t| !server.left_out.contains(&t.name));
+                    tools.extend(wanted.map(|tool| (at, tool.clone())));
+                }
+                Err(why) => act::note(
+                    fill(T::ToolsLeftOut, &[name_of(&server.address), &why]),
+                    true,
+                ),
+            }
+        }
+        let own = session.config().tools;
+        let taken = [
+            own.recall.as_str(),
+            own.search_history.as_str(),
+            own.compress_to_checkpoint.as_str(),
+            own.activate_skills.as_str(),
+            own.deactivate_skills.as_str(),
+        ];
+        let offered = offer(tools, &taken);
+        if offered.is_empty() {
+            return None;
+        }
+        let definitions: Vec<Value> = offered.iter().map(Offered::definition).collect();
+        let tokens = definitions_tokens(&definitions, &Estimator::default());
+        let window = session.head().effective_window();
+        if tokens > window / MOST_OF_WINDOW {
+            act::note(
+                fill(T::ToolsTooLarge, &[&number(tokens), &number(window)]),
+                true,
+            );
+            return None;
+        }
+        let handler = Handler {
+            state,
+            session: session.id().to_owned(),
+            servers: asked,
+            offered,
+        };
+        Some((definitions, Rc::new(handler) as _))
+    })
+}
+
+/// A person answers the question about a call.
+pub(crate) fn decide_call(id: u32, verdict: Verdict) {
+    if let Some(asked) = ASKED.with_borrow_mut(|all| all.remove(&id)) {
+        let _ = asked.send(verdict);
+    }
+}
+
+/// Answers the calls of the replies in a session.
+struct Handler {
+    state: AppState,
+    session: String,
+    servers: Vec<ToolServer>,
+    offered: Vec<Offered>,
+}
+
+impl ToolHandler for Handler {
+    fn call<'a>(
+        &'a self,
+        name: &'a str,
+        arguments: &'a str,
+    ) -> LocalFuture<'a, Result<String, String>> {
+        Box::pin(self.answer(name, arguments))
+    }
+}
+
+impl Handler {
+    async fn answer(&self, name: &str, arguments: &str) -> Result<String, String> {
+        let Some(called) = self.offered.iter().find(|one| one.name == name) else {
+            return Err(format!("There is no tool called {name}."));
+        };
+        let given = match arguments.trim() {
+            "" => json!({}),
+            text => json::parse(text).map_err(|e| format!("The arguments are not JSON: {e}"))?,
+        };
+        let server = &self.servers[called.server];
+        let tool = called.tool.name.clone();
+        let shown = Shown::of(self, server, &tool, &given);
+        if !self.is_allowed(server, &tool) {
+            match shown.ask().await {
+                Verdict::Once => {}
+                Verdict::Always => servers::allow_tool(server.address.clone(), tool.clone(), true),
+                Verdict::No => return Err("The person did not allow this call.".to_owned()),
+            }
+            shown.runs();
+        }
+        Client::to(server).call(&tool, &given).await
+    }
+
+    /// Returns `true` if the person has allowed the tool for good, as the settings stand now.
+    fn is_allowed(&self, server: &ToolServer, tool: &str) -> bool {
+        self.state.settings.with_untracked(|s| {
+            let mut all = s.tool_servers.iter();
+            let now = all.find(|one| one.address == server.address);
+            now.is_some_and(|now| now.allowed.contains(tool))
+        })
+    }
+}
+
+/// A call on the page, until it has its result or its reply is stopped.
+struct Shown {
+    state: AppState,
+    id: u32,
+}
+
+impl Shown {
+    fn of(handler: &Handler, server: &ToolServer, tool: &str, given: &Value) -> Self {
+        let id = LAST.get() + 1;
+        LAST.set(id);
+        let call = Call {
+            id,
+            session: handler.session.clone(),
+            tool: tool.to_owned(),
+            server: name_of(&server.address).to_owned(),
+            arguments: serde_json::to_string_pretty(given).unwrap_or_default(),
+            asks: false,
+        };
+        handler.state.calls.update(|all| all.push(call));
+        Self {
+            state: handler.state,
+            id,
+        }
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Call)) {
+        self.state.calls.update(|all| {
+            if let Some(call) = all.iter_mut().find(|call| call.id == self.id) {
+                change(call);
+            }
+        });
+    }
+
+    /// Asks the person.
+    async fn ask(&self) -> Verdict {
+        let (answer, answered) = oneshot::channel();
+        ASKED.with_borrow_mut(|all| all.insert(self.id, answer));
+        self.change(|call| call.asks = true);
+        let tool = self.state.calls.with_untracked(|all| {
+            let call = all.iter().find(|call| call.id == self.id);
+            call.map(|call| call.tool.clone()).unwrap_or_default()
+        });
+        self.state.say(fill(T::ToolAsks, &[&tool]));
+        answered.await.unwrap_or(Verdict::No)
+    }
+
+    fn runs(&self) {
+        self.change(|call| call.asks = false);
+    }
+}
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        ASKED.with_borrow_mut(|all| all.remove(&self.id));
+        self.state
+            .calls
+            .update(|all| all.retain(|call| call.id != self.id));
+    }
+}
