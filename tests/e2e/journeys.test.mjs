@@ -38,7 +38,7 @@ test("sessions are made, renamed, deleted and brought back; a reload finds them"
   const world = await begin();
   const { page } = world;
   await until(page, () => document.querySelector(".live.okc"));
-  await click(page, "[aria-label='Rename session']");
+  await click(page, "[aria-label='Title and tags']");
   await until(page, () => document.activeElement?.matches("dialog[open] input"));
   await page.keyboard.down("Control");
   await page.keyboard.press("a");

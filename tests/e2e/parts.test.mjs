@@ -118,7 +118,7 @@ test("a part that cannot be loaded is told, and asked for again", SLOW, async ()
   page.on("request", (request) => (gone && screens.test(request.url()) ? request.abort() : request.continue()));
   await page.reload();
   await ready(page);
-  await click(page, "[aria-label='Rename session']");
+  await click(page, "[aria-label='Title and tags']");
   await until(page, () => /could not be loaded/.test(document.querySelector(".toast")?.textContent));
   // a command whose code does not come is given back
   await say(page, "/goal Bake for a week");

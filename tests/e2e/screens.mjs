@@ -112,6 +112,7 @@ export const STATES = [
   ["settings-policy", async (page) => { await tab("connection")(page); await tab("compaction")(page); await page.$eval("#policy-editor", (e) => { e.open = true; e.scrollIntoView(); }); await page.waitForSelector("#policy-tried p"); }],
   ["settings-policy-wrong", async (page) => { await tab("connection")(page); await tab("compaction")(page); await page.$eval("#policy-editor", (e) => { e.open = true; e.querySelector("#policy-at").value = "no"; e.querySelector("#policy-at").dispatchEvent(new Event("input", { bubbles: true })); e.scrollIntoView(); }); await page.waitForSelector("#policy-at[aria-invalid]"); }],
   ["settings-profiles", async (page) => { await tab("connection")(page); await tab("compaction")(page); await page.$eval("#profiles", (e) => { e.open = true; e.scrollIntoView(); e.querySelector("#profile-name").value = "Rust work"; e.querySelector("#profile-rules").value = "qwen3* → shorten"; }); await press("#profile-save")(page); await page.waitForSelector("#profile-rules[aria-invalid]"); }],
+  ["settings-tools", tab("tools")],
   ["settings-appearance", tab("appearance")],
   ["settings-data", tab("data")],
   ["settings-keys", tab("shortcuts")],
@@ -127,6 +128,7 @@ export const STATES = [
   ["dialog-pin", dialog("chat", press("#add-pin"))],
   ["dialog-pin-message", dialog("chat", press(".msg.you [aria-label^='Pin what it says']"))],
   ["dialog-system", dialog("chat", press("#edit-system"))],
+  ["dialog-system-parts", async (page) => { await dialog("chat", press("#edit-system"))(page); await press("#prompt-parts")(page); await press("#add-skill")(page); await page.waitForSelector("#skill-text-0"); await page.$eval("#skill-text-0", (field) => field.scrollIntoView({ block: "center" })); }],
   ["dialog-import", dialog("library", press("#s-library .acts .btn:nth-child(2)"))],
   ["dialog-erase", dialog("library", press("#erase"))],
 ];

@@ -34,6 +34,7 @@ pub mod view {
     pub mod profiles;
     pub mod prompts;
     pub mod settings;
+    pub mod skills;
     pub mod system;
     pub mod window;
 }

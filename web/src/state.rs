@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use palimpsest_core::analytics::Analytics;
 use palimpsest_core::budget::MarkReport;
 use palimpsest_core::message::{Part, Seq};
+use palimpsest_core::prompt::Skill;
 use palimpsest_core::replay::ReplayReport;
 use palimpsest_core::sorted::SortedMap;
 use palimpsest_engine::session::LogEntry;
@@ -331,6 +332,12 @@ pub struct Open {
     pub profile: String,
     /// Its system prompt.
     pub system: String,
+    /// Rules that always hold, a part of its system message.
+    pub mandates: String,
+    /// What the model checks before each answer, another part.
+    pub checks: String,
+    /// Its skills.
+    pub skills: Vec<Skill>,
     /// Messages so far.
     pub messages: u32,
     /// This tab reads along; another one writes.

@@ -10,7 +10,7 @@ use palimpsest_tokens::{TokenCounter, Vocabulary};
 
 use crate::blobs;
 use crate::error::EngineError;
-use crate::head::{Head, NewSession, SCHEMA, SessionInfo, first_head, head_json};
+use crate::head::{Head, NewSession, SCHEMA, SessionInfo, first_head, head_json, tidied};
 use crate::host::Host;
 use crate::ports::{
     Durability, Expect, KeyPart, Lease, Op, Query, Store, StoreError, Table, World,
@@ -267,6 +267,12 @@ impl Engine {
             head.title = title;
         })
         .await
+    }
+
+    /// Gives a session these tags instead of those that it has. See [`tidied`] for what becomes of them.
+    pub async fn tag_session(&self, id: &str, tags: &[String]) -> Result<(), EngineError> {
+        let tags = tidied(tags.iter().map(String::as_str));
+        self.edit_head(id, move |head| head.tags = tags).await
     }
 
     /// Moves a session to the top of the list, or back.

@@ -64,6 +64,9 @@ pub struct Head {
     /// The session stands at the top of the list.
     #[serde(default)]
     pub pinned: bool,
+    /// The words under which a person finds it, sorted. [`tidied`] makes them so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
     /// The number of consecutive automatic runs that did not help (I9).
     #[serde(default)]
     pub strikes: u8,
@@ -91,6 +94,27 @@ pub struct Head {
     /// The numbers of the window for the list of sessions. `None` in heads of older versions until their next commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub glance: Option<Glance>,
+}
+
+/// The most tags of a session.
+const MOST_TAGS: usize = 8;
+
+/// The longest tag in characters.
+const LONGEST_TAG: usize = 40;
+
+/// Tags as they are kept: without space around them, each once whatever its case, sorted. A head stays small, so there are at
+/// most eight of at most 40 characters.
+pub fn tidied<'a>(tags: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for tag in tags {
+        let tag: String = tag.trim().chars().take(LONGEST_TAG).collect();
+        let same = |known: &String| known.to_lowercase() == tag.to_lowercase();
+        if !tag.is_empty() && all.len() < MOST_TAGS && !all.iter().any(same) {
+            all.push(tag);
+        }
+    }
+    all.sort_unstable();
+    all
 }
 
 impl Head {
@@ -209,6 +233,7 @@ pub(crate) fn first_head(new: NewSession, epoch: u32, now: f64) -> Head {
         updated: now,
         deleted_at: None,
         pinned: false,
+        tags: Vec::new(),
         strikes: 0,
         snapshots: 0,
         warned: false,
@@ -267,5 +292,20 @@ mod tests {
             "word word word word word word word word word word…",
         );
         check(&"x".repeat(80), &format!("{}…", "x".repeat(48)));
+    }
+
+    /// S6: tags are few and short, and none is there twice.
+    #[test]
+    fn tags() {
+        let check = |given: &[&str], expected: &[&str]| {
+            assert_eq!(tidied(given.iter().copied()), expected, "{given:?}");
+        };
+        check(&[], &[]);
+        check(&[" work ", "", "Baking", "WORK"], &["Baking", "work"]);
+        check(&[&"ä".repeat(50)], &[&"ä".repeat(40)]);
+        check(
+            &["9", "8", "7", "6", "5", "4", "3", "2", "1"],
+            &["2", "3", "4", "5", "6", "7", "8", "9"],
+        );
     }
 }

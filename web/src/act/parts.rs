@@ -11,7 +11,7 @@ use palimpsest_core::goal::{GoalStatus, Priority};
 use palimpsest_core::mode::Mode;
 use palimpsest_engine::event::Event;
 use palimpsest_engine::ports::{LocalFuture, Store};
-use palimpsest_engine::session::NewMessage;
+use palimpsest_engine::session::{NewMessage, PromptParts};
 use palimpsest_engine::{Engine, Profile, Sampling, Session};
 use wasm_bindgen::JsValue;
 use web_sys::{Element, File};
@@ -275,8 +275,8 @@ part! {
         fn open_at(id: String, place: Place) = sessions::open_at;
         /// Does what a command says.
         fn obey(text: String) = crate::chat::view::composer::obey;
-        /// Another title.
-        fn rename(id: String, title: String) = sessions::rename;
+        /// Another title, and other tags if some are given.
+        fn rename(id: String, title: String, tags: Option<Vec<String>>) = sessions::rename;
         /// Deletes a session, until it is taken back.
         fn delete(id: String) = sessions::delete;
         /// Looks again which sessions are deleted or damaged; what was deleted long ago is removed for good.
@@ -374,8 +374,10 @@ part! {
         fn remove_messages(first: u32, last: u32) = removal::remove_messages;
         /// Copies the next window as the JSON it is sent as.
         fn copy_window() = page::copy_window;
-        /// Another system prompt, another way to choose words, and another kind of work.
-        fn set_system(text: String, sampling: Sampling, mode: Mode) = model::set_system;
+        /// Another system message, another way to choose words, and another kind of work.
+        fn set_system(parts: PromptParts, sampling: Sampling, mode: Mode) = model::set_system;
+        /// Switches a skill of the open session on or off.
+        fn switch_skill(name: String, on: bool) = model::switch_skill;
         /// Another model.
         fn choose_model(name: String) = model::choose_model;
         /// Another window.

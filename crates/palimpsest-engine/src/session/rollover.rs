@@ -91,6 +91,7 @@ fn continuation(state: &State, from: &str, id: &str, now: f64) -> Result<Vec<Op>
     head.version = 1;
     head.continues = Some(from.to_owned());
     head.served.clone_from(&old.served);
+    head.tags.clone_from(&old.tags);
     let records = Records {
         revision: 1,
         ..state.context.records().clone()

@@ -1208,6 +1208,10 @@ fn sessions_are_managed() {
         e.purge(fresh.id()).await.unwrap();
         e.pin_session(&ids[2], true).await.unwrap();
         assert_eq!(titles().await[0], "Three");
+        let tags = ["home".to_owned(), "Baking".to_owned()];
+        e.tag_session(&ids[2], &tags).await.unwrap();
+        let tagged = e.sessions().await.unwrap();
+        assert_eq!(tagged[0].head.tags, ["Baking", "home"]);
         assert!(titles().await.contains(&"First".to_owned()));
         e.delete(&ids[1]).await.unwrap();
         assert_eq!(titles().await.len(), 2);

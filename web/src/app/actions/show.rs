@@ -60,6 +60,9 @@ pub(crate) fn show_head(back: &Back) {
         policy: head.policy,
         profile: head.profile.unwrap_or_default(),
         system: records.system.clone(),
+        mandates: records.mandates.clone(),
+        checks: records.checks.clone(),
+        skills: records.skills.clone(),
         messages: head.last_seq.map_or(0, place),
         follower: back.follower.get(),
     };

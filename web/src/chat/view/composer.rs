@@ -334,7 +334,7 @@ pub fn obey(text: String) {
         Command::Model(name) => act::choose_model(name),
         Command::Title(title) => {
             if let Some(id) = state.open.with(|o| o.as_ref().map(|o| o.id.clone())) {
-                act::rename(id, title);
+                act::rename(id, title, None);
             }
         }
         Command::Export(format) => act::export_session(format),

@@ -15,7 +15,7 @@ use crate::platform::el::{El, IntoChild, each, el, key_of, live_if, live_on, not
 use crate::platform::icon::icon;
 use crate::platform::page;
 use crate::platform::signal::effect;
-use crate::state::{AppState, Dialog};
+use crate::state::{AppState, Dialog, Open};
 use crate::text::{T, count, fill, number, t};
 use crate::widgets::bar::band_class;
 use crate::widgets::trust::{level_name, pips};
@@ -161,10 +161,25 @@ fn evidence(state: AppState) -> El {
 
 fn system(state: AppState) -> El {
     let text = move || {
+        let parts = |o: &Open| {
+            let all = [&o.system, &o.mandates, &o.checks].map(|text| text.as_str());
+            let all = all.into_iter().filter(|text| !text.is_empty());
+            all.collect::<Vec<_>>().join("\n\n")
+        };
         state
             .open
-            .with(|o| o.as_ref().map(|o| o.system.clone()))
+            .with(|o| o.as_ref().map(parts))
             .unwrap_or_default()
+    };
+    let skills = move || {
+        let of = |o: &Open| {
+            o.skills
+                .iter()
+                .map(|s| (s.name.clone(), s.active))
+                .collect()
+        };
+        let all: Vec<(String, bool)> = state.open.with(|o| o.as_ref().map(of)).unwrap_or_default();
+        all
     };
     let edit = el("button")
         .class("link")
@@ -189,6 +204,22 @@ fn system(state: AppState) -> El {
                     .into_child()
             }
         })
+        .child(each(skills, key_of, |(name, active)| skill(name, active)))
+}
+
+/// A skill, which is switched on and off here.
+fn skill(name: String, active: bool) -> AnyView {
+    let shown = name.clone();
+    el("label")
+        .class("tick-box")
+        .child(
+            el("input")
+                .attr("type", "checkbox")
+                .flag("checked", active)
+                .on("change", move |_| act::switch_skill(name.clone(), !active)),
+        )
+        .child(shown)
+        .view()
 }
 
 /// A heading with a button beside it that opens a dialog.

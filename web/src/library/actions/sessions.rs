@@ -343,9 +343,14 @@ pub(crate) fn together(first: String, second: &str) -> String {
 }
 
 /// Another title.
-pub(crate) fn rename(id: String, title: String) {
+pub(crate) fn rename(id: String, title: String, tags: Option<Vec<String>>) {
     with_engine(|back| async move {
         if let Err(error) = back.engine.rename(&id, &title).await {
+            failed(&back, &error);
+        }
+        if let Some(tags) = tags
+            && let Err(error) = back.engine.tag_session(&id, &tags).await
+        {
             failed(&back, &error);
         }
         show_head(&back);

@@ -39,6 +39,7 @@ pub fn session(info: &SessionInfo) -> SessionEntry {
             .map_or_else(Vec::new, |(glance, shares)| bar(glance, &shares)),
         model: head.model.clone(),
         pinned: head.pinned,
+        tags: head.tags.clone(),
     }
 }
 

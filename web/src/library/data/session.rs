@@ -1,5 +1,7 @@
 //! The session list's data.
 
+use std::collections::BTreeSet;
+
 use crate::context::data::budget::Segment;
 
 /// One session in the list.
@@ -25,6 +27,8 @@ pub struct SessionEntry {
     pub model: String,
     /// It stands first.
     pub pinned: bool,
+    /// Its tags.
+    pub tags: Vec<String>,
 }
 
 /// The reliability of a session after its compactions.
@@ -49,7 +53,7 @@ pub enum When {
     Earlier,
 }
 
-/// The sessions whose title holds `filter`, newest first, in groups that are not empty.
+/// The sessions whose title or one of whose tags holds `filter`, newest first, in groups that are not empty.
 /// `midnight` is the beginning of the present day in milliseconds since 1970.
 pub fn grouped(
     sessions: &[SessionEntry],
@@ -59,7 +63,10 @@ pub fn grouped(
     let needle = filter.trim().to_lowercase();
     let mut found: Vec<&SessionEntry> = sessions
         .iter()
-        .filter(|s| needle.is_empty() || s.title.to_lowercase().contains(&needle))
+        .filter(|s| {
+            let has = |text: &String| text.to_lowercase().contains(&needle);
+            needle.is_empty() || has(&s.title) || s.tags.iter().any(has)
+        })
         .collect();
     palimpsest_text::order::sort_by(&mut found, |a, b| {
         b.pinned
@@ -86,6 +93,13 @@ pub fn grouped(
     groups
 }
 
+/// All tags of these sessions, sorted, each once.
+pub fn tags_of(sessions: &[SessionEntry]) -> Vec<String> {
+    let all = sessions.iter().flat_map(|session| &session.tags);
+    let all: BTreeSet<&String> = all.collect();
+    all.into_iter().cloned().collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,6 +116,11 @@ mod tests {
             bar: Vec::new(),
             model: String::new(),
             pinned: id == "p",
+            tags: if id == "p" {
+                vec!["Baking".into(), "home".into()]
+            } else {
+                Vec::new()
+            },
         }
     }
 
@@ -136,6 +155,9 @@ mod tests {
         assert_eq!(ids("zebra"), vec![]);
         let pinned = [list[1].clone(), entry("p", "Kept", 1.0)];
         let first = grouped(&pinned, "", midnight);
+        let by_tag = grouped(&pinned, "baking", midnight);
+        assert_eq!((by_tag.len(), by_tag[0].1[0].id.as_str()), (1, "p"));
+        assert_eq!(tags_of(&pinned), ["Baking", "home"]);
         assert_eq!((first[0].0, first[0].1[0].id.as_str()), (When::Pinned, "p"));
     }
 }

@@ -5,17 +5,26 @@ use wasm_bindgen::JsCast;
 use web_sys::{File, HtmlInputElement};
 
 use crate::act;
+use crate::library::data::session::tags_of;
 use crate::platform::el::el;
 use crate::platform::page::{self, next_frame};
 use crate::platform::signal::Signal;
 use crate::state::AppState;
 use crate::text::{T, fill, number, t};
 use crate::widgets::dialog::{DANGER, PLAIN, buttons, form, frame, then_close};
+use crate::widgets::field::line;
 
-/// Asks for another title.
+/// Asks for another title, and other tags.
 pub fn rename(state: AppState, id: String, title: String) -> AnyView {
+    let (tags, known) = state.sessions.with_untracked(|all| {
+        let own = all.iter().find(|session| session.id == id);
+        let own = own.map(|session| session.tags.join(", "));
+        (own.unwrap_or_default(), tags_of(all))
+    });
     let body = form(move || {
-        act::rename(id.clone(), page::value("#new-title"));
+        let tags = page::value("#new-tags");
+        let tags = tags.split(',').map(str::to_owned).collect();
+        act::rename(id.clone(), page::value("#new-title"), Some(tags));
         state.dialog.set(None);
     })
     .child(
@@ -35,6 +44,23 @@ pub fn rename(state: AppState, id: String, title: String) -> AnyView {
                         }
                     }),
             ),
+    )
+    .child(
+        el("label")
+            .child(el("span").class("sub").child(t(T::TagsHelp)))
+            .child(
+                line(&tags)
+                    .attr("dir", "auto")
+                    .attr("id", "new-tags")
+                    .attr("list", "known-tags"),
+            ),
+    )
+    .child(
+        el("datalist").attr("id", "known-tags").children(
+            known
+                .iter()
+                .map(|tag| el("option").attr("value", tag.clone())),
+        ),
     )
     .child(buttons(state));
     frame(state, t(T::Rename).to_owned(), body)

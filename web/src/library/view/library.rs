@@ -5,6 +5,7 @@ use leptos::prelude::AnyView;
 use crate::act;
 use crate::context::view::snapshots::timeline;
 use crate::library::data::hit::Hits;
+use crate::library::data::session::tags_of;
 use crate::library::view::row::row;
 use crate::library::view::storage::storage;
 use crate::library::view::trash::trash;
@@ -37,6 +38,7 @@ pub fn library() -> AnyView {
             fill(T::LibraryOf, &[&all])
         }
     };
+    let tag = Signal::new(String::new());
     let import = el("button")
         .class("btn")
         .attr("type", "button")
@@ -65,8 +67,8 @@ pub fn library() -> AnyView {
         .class("screen library")
         .attr("id", "s-library")
         .attr("aria-labelledby", "h-library")
-        .child(head.child(search(state)))
-        .child(rows(state))
+        .child(head.child(search(state)).child(tags(state, tag)))
+        .child(rows(state, tag))
         .child(
             el("div")
                 .class("two")
@@ -156,19 +158,59 @@ fn search(state: AppState) -> El {
 /// Rows that are made at first, and with each wish for more: a thousand at once take more than a second.
 const ROWS: usize = 100;
 
-fn rows(state: AppState) -> AnyView {
+/// Buttons that show the sessions with a tag alone, or all of them.
+fn tags(state: AppState, chosen: Signal<String>) -> AnyView {
+    let known = move || state.sessions.with(|all| tags_of(all));
+    live_on(known, move |known| {
+        // the last session with that tag may have lost it
+        if !chosen.with_untracked(|chosen| known.contains(chosen)) {
+            chosen.change(String::new());
+        }
+        if known.is_empty() {
+            return nothing();
+        }
+        let one = |tag: &str, name: String| {
+            let (own, then) = (tag.to_owned(), tag.to_owned());
+            el("button")
+                .class("link")
+                .attr("type", "button")
+                .attr("dir", "auto")
+                .attr_live("aria-pressed", move || {
+                    Some(chosen.with(|chosen| *chosen == own).to_string())
+                })
+                .child(name)
+                .click(move || chosen.change(then.clone()))
+        };
+        el("p")
+            .class("acts")
+            .attr("id", "tags")
+            .attr("role", "group")
+            .attr("aria-label", t(T::Tags))
+            .child(one("", t(T::TagsAll).to_owned()))
+            .children(known.iter().map(|tag| one(tag, tag.clone())))
+            .view()
+    })
+}
+
+fn rows(state: AppState, tag: Signal<String>) -> AnyView {
     let most = Signal::new(ROWS);
-    let there = move || {
-        let found = state.hits.with(|h| h.as_ref().map(|h| h.by.len()));
-        found.unwrap_or_else(|| state.sessions.with(Vec::len))
-    };
-    let sorted = move || {
+    let wanted = move || {
         let mut sessions = state.sessions.get();
         state.hits.with(|hits| {
             if let Some(hits) = hits {
                 sessions.retain(|s| hits.by.contains_key(&s.id));
             }
         });
+        tag.with(|tag| {
+            if !tag.is_empty() {
+                sessions.retain(|s| s.tags.contains(tag));
+            }
+        });
+        sessions
+    };
+    let there = move || wanted().len();
+    let sorted = move || {
+        let mut sessions = wanted();
         sessions.sort_by(|a, b| {
             b.pinned
                 .cmp(&a.pinned)
@@ -225,7 +267,7 @@ fn rows(state: AppState) -> AnyView {
             .child(el("thead").child(head))
             .child(el("tbody").child(each(
                 sorted,
-                |s| key_of(&(&s.id, &s.title, &s.model, s.pinned)),
+                |s| key_of(&(&s.id, &s.title, &s.model, s.pinned, &s.tags)),
                 move |s| row(state, &s).view(),
             )));
         el("div").child(table).child(more()).into_child()

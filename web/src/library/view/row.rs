@@ -107,12 +107,18 @@ fn name(state: AppState, session: &SessionEntry) -> El {
     let pinned = pinned.then(|| icon_named("pin", t(T::PinnedSessions)));
     let temporary = is_temporary(&session.id);
     let temporary = temporary.then(|| el("small").child(t(T::TemporaryMark)));
+    let tags = (!session.tags.is_empty()).then(|| {
+        el("small")
+            .attr("dir", "auto")
+            .child(session.tags.join(", "))
+    });
     let id = session.id.clone();
     el("th")
         .attr("scope", "row")
         .child(link)
         .child(pinned)
         .child(temporary)
+        .child(tags)
         .live(move || here.with(|here| places(&id, here)))
 }
 

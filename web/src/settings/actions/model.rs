@@ -4,6 +4,8 @@ use std::rc::Rc;
 
 use palimpsest_core::message::Role;
 use palimpsest_core::mode::Mode;
+use palimpsest_engine::error::EngineError;
+use palimpsest_engine::session::PromptParts;
 use palimpsest_engine::{Config, Sampling, Session};
 
 use crate::act::{
@@ -241,10 +243,10 @@ pub fn mode() -> Mode {
     session.map_or_else(Mode::default, |s| s.head().mode)
 }
 
-/// Another system prompt, another way to choose words, and another kind of work.
-pub(crate) fn set_system(text: String, sampling: Sampling, mode: Mode) {
+/// Another system message, another way to choose words, and another kind of work.
+pub(crate) fn set_system(parts: PromptParts, sampling: Sampling, mode: Mode) {
     with_writer(move |back, session| async move {
-        if let Err(error) = session.set_system(&text).await {
+        if let Err(error) = set_parts(&session, parts).await {
             failed(&back, &error);
         }
         if session.head().mode != mode
@@ -256,6 +258,45 @@ pub(crate) fn set_system(text: String, sampling: Sampling, mode: Mode) {
         if config.sampling != sampling
             && let Err(error) = session.configure(Config { sampling, ..config }).await
         {
+            failed(&back, &error);
+        }
+        show_all(&back).await;
+    });
+}
+
+/// Changes the parts of the system message. Skills that were there are switched by their names, since what was said with one
+/// that goes can go, too.
+async fn set_parts(session: &Session, mut parts: PromptParts) -> Result<(), EngineError> {
+    let before = session.records().skills.clone();
+    let (mut on, mut off) = (Vec::new(), Vec::new());
+    for skill in parts.skills.iter_mut().flatten() {
+        let known = before.iter().find(|known| known.name == skill.name);
+        if let Some(known) = known.filter(|known| known.active != skill.active) {
+            let turned = if skill.active { &mut on } else { &mut off };
+            turned.push(skill.name.clone());
+            skill.active = known.active;
+        }
+    }
+    session.set_prompt(parts).await?;
+    if !on.is_empty() {
+        session.activate_skills(&on).await?;
+    }
+    if !off.is_empty() {
+        session.deactivate_skills(&off).await?;
+    }
+    Ok(())
+}
+
+/// Switches a skill of the open session on or off.
+pub(crate) fn switch_skill(name: String, on: bool) {
+    with_writer(move |back, session| async move {
+        let names = [name];
+        let switched = if on {
+            session.activate_skills(&names).await
+        } else {
+            session.deactivate_skills(&names).await
+        };
+        if let Err(error) = switched {
             failed(&back, &error);
         }
         show_all(&back).await;

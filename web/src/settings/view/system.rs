@@ -5,13 +5,14 @@ use std::rc::Rc;
 use leptos::prelude::AnyView;
 use palimpsest_core::mode::Mode;
 use palimpsest_engine::Sampling;
+use palimpsest_engine::session::PromptParts;
 use palimpsest_text::number::shortest;
 
 use crate::act;
 use crate::platform::el::{El, el};
 use crate::platform::page;
 use crate::platform::signal::Signal;
-use crate::settings::view::prompts;
+use crate::settings::view::{prompts, skills};
 use crate::settings::{seed_of, share_of, temperature_of};
 use crate::state::AppState;
 use crate::text::{T, t};
@@ -25,6 +26,7 @@ pub fn system(state: AppState) -> AnyView {
         .with_untracked(|o| o.as_ref().map(|o| o.system.clone()))
         .unwrap_or_default();
     let now = act::sampling();
+    let written = skills::written(state);
     let wrong = Signal::new(None::<&'static str>);
     let typed = |id: &str| page::value(&format!("#{id}"));
     let read = move || -> Result<Sampling, &'static str> {
@@ -61,7 +63,11 @@ pub fn system(state: AppState) -> AnyView {
     });
     let body = form(move || match read() {
         Ok(sampling) => {
-            act::set_system(page::value("#system"), sampling, chosen_mode());
+            let parts = PromptParts {
+                base: Some(page::value("#system")),
+                ..skills::typed(written)
+            };
+            act::set_system(parts, sampling, chosen_mode());
             state.dialog.set(None);
         }
         Err(id) => {
@@ -82,6 +88,7 @@ pub fn system(state: AppState) -> AnyView {
                     .child(text),
             ),
     )
+    .child(skills::fields(state, written))
     .child(modes(act::mode()))
     .child(
         el("fieldset")
