@@ -104,7 +104,7 @@ for (const engine of ENGINES) test(`a model uses the tools that a person allows 
 test("a tool that works is stopped with its reply", SLOW, async () => {
   const server = await startTools();
   const replies = [calling("wait"), calling("shelf_find", { title: "Rye" }), "Nothing more."];
-  const world = await begin({ script: { replies }, settings: { tool_servers: [{ address: server.url, allowed: ["wait"] }] } });
+  const world = await begin({ script: { replies }, settings: { tool_servers: JSON.stringify([{ address: server.url, allowed: ["wait"] }]) } });
   const { page } = world;
   try {
     await ready(page);
@@ -132,7 +132,7 @@ test("a tool that works is stopped with its reply", SLOW, async () => {
 /** A result larger than the window is made smaller as any other, and can be read whole. */
 test("a long result of a tool fits the window", SLOW, async () => {
   const server = await startTools();
-  const world = await begin({ script: { replies: [calling("list"), "Many books."] }, settings: { window: 4096, tool_servers: [{ address: server.url, allowed: ["list"] }] } });
+  const world = await begin({ script: { replies: [calling("list"), "Many books."] }, settings: { window: 4096, tool_servers: JSON.stringify([{ address: server.url, allowed: ["list"] }]) } });
   const { page } = world;
   try {
     await ready(page);
@@ -184,7 +184,7 @@ test("a model looks up what was said", SLOW, async () => {
 /** Tools that would leave no room for the conversation are left out, and the person is told. */
 test("tools that fill the window are left out", SLOW, async () => {
   const server = await startTools({ more: 40 });
-  const world = await begin({ script: { replies: ["Hello."] }, settings: { window: 2048, tool_servers: [{ address: server.url }] } });
+  const world = await begin({ script: { replies: ["Hello."] }, settings: { window: 2048, tool_servers: JSON.stringify([{ address: server.url }]) } });
   const { page } = world;
   try {
     await ready(page);

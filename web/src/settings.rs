@@ -46,7 +46,7 @@ use palimpsest_text::number;
 use serde::{Deserialize, Serialize};
 
 use crate::settings::data::key::{Key, origin_of};
-use crate::tools::data::server::ToolServer;
+use crate::tools::data::server::{self, ToolServer};
 
 /// All settings. Unknown keys are ignored, missing ones are the defaults, so that older and newer
 /// pages can share a browser.
@@ -99,8 +99,8 @@ pub struct Settings {
     pub places: Vec<Place>,
     /// System prompts by their names.
     pub prompts: BTreeMap<String, String>,
-    /// Servers whose tools a model is offered.
-    pub tool_servers: Vec<ToolServer>,
+    /// Servers whose tools a model is offered, as JSON, which only the part with the tools reads; empty without one.
+    pub tool_servers: String,
     /// A model may look up what was said, in new sessions.
     pub own_tools: bool,
 }
@@ -208,7 +208,7 @@ impl Default for Settings {
             reserve: None,
             places: Vec::new(),
             prompts: BTreeMap::new(),
-            tool_servers: Vec::new(),
+            tool_servers: String::new(),
             own_tools: false,
         }
     }
@@ -294,7 +294,9 @@ impl Settings {
             place.key.clear();
             place.key_origin.clear();
         }
-        shared.tool_servers.iter_mut().for_each(ToolServer::share);
+        let mut servers = server::read(&shared.tool_servers);
+        servers.iter_mut().for_each(ToolServer::share);
+        shared.tool_servers = server::written(&servers);
         shared
     }
 
@@ -312,9 +314,12 @@ impl Settings {
             let known = here.places.iter().find(same).map(Place::own_key);
             (place.key, place.key_origin) = known.unwrap_or_default().into_parts();
         }
-        for server in &mut self.tool_servers {
-            server.arrive(&here.tool_servers);
-        }
+        let (known, mut servers) = (
+            server::read(&here.tool_servers),
+            server::read(&self.tool_servers),
+        );
+        servers.iter_mut().for_each(|one| one.arrive(&known));
+        self.tool_servers = server::written(&servers);
         if window_of(&self.window.to_string()).is_none() {
             self.window = here.window;
         }
@@ -679,6 +684,26 @@ mod tests {
         );
         here.use_place(9);
         assert_eq!(here.key, "two");
+    }
+
+    /// A file of settings holds tool servers without their keys, and brings neither a key nor a permission.
+    #[test]
+    fn tool_servers_leave_their_keys_here() {
+        let servers = |key: &str, paused: bool| Settings {
+            tool_servers: server::written(&[ToolServer {
+                address: "http://localhost:3001/mcp".into(),
+                key: key.into(),
+                paused,
+                ..ToolServer::default()
+            }]),
+            ..Settings::default()
+        };
+        let here = servers("secret", false);
+        let file = here.shared();
+        assert_eq!(file.tool_servers, servers("", false).tool_servers);
+        assert_eq!(file.clone().taken_in(&here), here);
+        let elsewhere = file.taken_in(&Settings::default());
+        assert_eq!(elsewhere.tool_servers, servers("", true).tool_servers);
     }
 
     /// Keys of the time before origins belong to the address with which they were stored. A file that names another

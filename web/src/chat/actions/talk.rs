@@ -321,7 +321,7 @@ async fn with_tools(state: AppState, session: &Session, options: SendOptions) ->
     let model = session.head().model;
     let is_able = |m: &ModelEntry| m.name == model && (m.can("tools") || !m.can("completion"));
     let is_able = state.models.with_untracked(|all| all.iter().any(is_able));
-    let is_set_up = |s: &Settings| s.tool_servers.iter().any(|one| !one.paused);
+    let is_set_up = |s: &Settings| !s.tool_servers.is_empty();
     if guest::asks() || !is_able || !state.settings.with_untracked(is_set_up) {
         return options;
     }

@@ -49,7 +49,7 @@ thread_local! {
 pub(crate) fn offered_tools(session: Session) -> LocalFuture<'static, Option<Tools>> {
     Box::pin(async move {
         let state = AppState::remembered()?;
-        let all = state.settings.with_untracked(|s| s.tool_servers.clone());
+        let all = servers::known(state);
         let asked: Vec<ToolServer> = all.into_iter().filter(|one| !one.paused).collect();
         let mut tools = Vec::new();
         for (at, server) in asked.iter().enumerate() {
@@ -150,11 +150,9 @@ impl Handler {
 
     /// Returns `true` if the person has allowed the tool for good, as the settings stand now.
     fn is_allowed(&self, server: &ToolServer, tool: &str) -> bool {
-        self.state.settings.with_untracked(|s| {
-            let mut all = s.tool_servers.iter();
-            let now = all.find(|one| one.address == server.address);
-            now.is_some_and(|now| now.allowed.contains(tool))
-        })
+        let all = servers::known(self.state);
+        let now = all.iter().find(|one| one.address == server.address);
+        now.is_some_and(|now| now.allowed.contains(tool))
     }
 }
 

@@ -18,7 +18,7 @@ use crate::settings::host_of;
 use crate::state::AppState;
 use crate::text::{T, fill, t};
 use crate::tools::data::mcp::{self, Fault, Reader, Tool};
-use crate::tools::data::server::ToolServer;
+use crate::tools::data::server::{self, ToolServer};
 
 /// The limits for finding out what a server offers.
 const LOOK: Patience = Patience {
@@ -318,10 +318,24 @@ impl Drop for Waits<'_> {
     }
 }
 
-fn edit(address: &str, edit: impl FnOnce(&mut ToolServer)) {
+/// The tool servers of the settings.
+pub(crate) fn known(state: AppState) -> Vec<ToolServer> {
+    state
+        .settings
+        .with_untracked(|s| server::read(&s.tool_servers))
+}
+
+fn edit_all(edit: impl FnOnce(&mut Vec<ToolServer>)) {
     change(|s| {
-        let mut all = s.tool_servers.iter_mut();
-        if let Some(server) = all.find(|one| one.address == address) {
+        let mut all = server::read(&s.tool_servers);
+        edit(&mut all);
+        s.tool_servers = server::written(&all);
+    });
+}
+
+fn edit(address: &str, edit: impl FnOnce(&mut ToolServer)) {
+    edit_all(|all| {
+        if let Some(server) = all.iter_mut().find(|one| one.address == address) {
             edit(server);
         }
     });
@@ -341,9 +355,9 @@ pub(crate) fn add_tool_server(address: String, key: String) {
         all.remove("");
         all.remove(&address);
     });
-    change(|s| {
-        s.tool_servers.retain(|one| one.address != address);
-        s.tool_servers.push(ToolServer {
+    edit_all(|all| {
+        all.retain(|one| one.address != address);
+        all.push(ToolServer {
             address,
             key: key.trim().to_owned(),
             ..ToolServer::default()
@@ -355,7 +369,7 @@ pub(crate) fn add_tool_server(address: String, key: String) {
 /// Forgets a tool server.
 pub(crate) fn drop_tool_server(address: String) {
     CLIENTS.with_borrow_mut(|all| all.retain(|one| one.address != address));
-    change(|s| s.tool_servers.retain(|one| one.address != address));
+    edit_all(|all| all.retain(|one| one.address != address));
 }
 
 /// Offers the tools of a server no longer, or again.
@@ -400,7 +414,7 @@ pub(crate) fn look_at_tools() {
     let Some(state) = AppState::remembered() else {
         return;
     };
-    for server in state.settings.with_untracked(|s| s.tool_servers.clone()) {
+    for server in known(state) {
         let known = found().with_untracked(|all| all.contains_key(&server.address));
         if !server.paused && !known {
             spawn_local(async move {

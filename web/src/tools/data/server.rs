@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use palimpsest_text::json;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -40,6 +41,19 @@ impl ToolServer {
         self.key = known.map(|known| known.key.clone()).unwrap_or_default();
         self.allowed = known.map(|known| known.allowed.clone()).unwrap_or_default();
     }
+}
+
+/// The servers in a text of the settings. A text that cannot be read holds none.
+pub fn read(text: &str) -> Vec<ToolServer> {
+    json::read(text).unwrap_or_default()
+}
+
+/// The text of these servers for the settings; empty if there are none.
+pub fn written(servers: &[ToolServer]) -> String {
+    if servers.is_empty() {
+        return String::new();
+    }
+    serde_json::to_string(servers).unwrap_or_default()
 }
 
 /// The name of a server for people: its address without the scheme.

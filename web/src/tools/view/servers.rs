@@ -12,7 +12,7 @@ use crate::settings::Settings;
 use crate::state::AppState;
 use crate::text::{T, fill, number, t};
 use crate::tools::actions::servers::{Found, found};
-use crate::tools::data::server::{Offered, ToolServer, name_of, offer};
+use crate::tools::data::server::{self, Offered, ToolServer, name_of, offer};
 use crate::widgets::field::{link, tick};
 
 /// The part of the settings about tools.
@@ -31,8 +31,8 @@ pub fn tools() -> AnyView {
             // a box that is ticked stays the same box
             move || {
                 let shown = |one: &ToolServer| (one.address.clone(), one.paused);
-                let all = |s: &Settings| s.tool_servers.iter().map(shown).collect::<Vec<_>>();
-                state.settings.with(all)
+                let all = state.settings.with(|s| server::read(&s.tool_servers));
+                all.iter().map(shown).collect::<Vec<_>>()
             },
             move |servers| {
                 let servers = servers.iter().enumerate();
@@ -155,9 +155,9 @@ fn listed(state: AppState, at: usize, address: &str, all: Vec<Offered>) -> El {
     let server = {
         let address = address.to_owned();
         move |s: &Settings| {
-            let mut all = s.tool_servers.iter();
-            let own = all.find(|one| one.address == address);
-            own.cloned().unwrap_or_default()
+            let all = server::read(&s.tool_servers);
+            let own = all.into_iter().find(|one| one.address == address);
+            own.unwrap_or_default()
         }
     };
     let now = state.settings.with_untracked(&server);
