@@ -16,7 +16,7 @@ try {
 navigator.locks?.request(`palimpsest-build ${new URL("./", location).pathname} ${document.documentElement.dataset.build}`, { mode: "shared" }, () => new Promise(() => {}));
 const crash = document.getElementById("crash");
 document.getElementById("reload").addEventListener("click", () => location.reload());
-init({ module_or_path: "palimpsest_web_bg.wasm" }).then(() => run("tokenizer.js", () => import("./model.js").then((model) => model.opened()))).then(offline, (error) => {
+init({ module_or_path: "palimpsest_web_bg.wasm" }).then(() => run("tokenizer.js", () => import("./model.js").then((model) => model.opened()), (file) => import("./pages.js").then((pages) => pages.text(file)))).then(offline, (error) => {
   crash.querySelector("code").textContent = String(error);
   crash.hidden = false;
 });

@@ -22,7 +22,7 @@ pub use crate::context::actions::compaction::cancel_compaction;
 pub use crate::context::actions::snapshots::look_back;
 pub use crate::library::actions::library::found_line;
 pub use crate::library::actions::sessions::{new_session, open, show_message};
-pub use crate::settings::actions::model::{for_model, mode, sampling};
+pub use crate::settings::actions::model::{for_model, mode, prompt_parts, sampling};
 pub use crate::settings::actions::settings::{
     change, load_settings, settings_elsewhere, switch_theme,
 };

@@ -6,6 +6,7 @@ pub mod host;
 pub mod icon;
 pub mod later;
 pub mod page;
+pub mod pdf;
 pub mod resident;
 pub mod signal;
 pub mod tokenizer;

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use palimpsest_core::analytics::Analytics;
 use palimpsest_core::budget::MarkReport;
 use palimpsest_core::message::{Part, Seq};
-use palimpsest_core::prompt::Skill;
 use palimpsest_core::replay::ReplayReport;
 use palimpsest_core::sorted::SortedMap;
 use palimpsest_engine::session::LogEntry;
@@ -33,7 +32,6 @@ use crate::settings::data::connection::{Check, Connection, ModelEntry, Pull};
 use crate::settings::data::key::Key;
 use crate::settings::{Server, Settings};
 use crate::text::T;
-use crate::tools::data::call::Call;
 
 thread_local! {
     static STATE: Cell<Option<AppState>> = const { Cell::new(None) };
@@ -108,8 +106,8 @@ pub struct AppState {
     pub reply_text: Signal<String>,
     /// Its thinking so far.
     pub reply_thinking: Signal<String>,
-    /// The tool calls of replies that wait for a person, or run, in any session.
-    pub calls: Signal<Vec<Call>>,
+    /// The number of tool calls of replies that wait for a person, or run, in any session.
+    pub calls: Signal<u32>,
     /// Tokens of the draft, estimated.
     pub draft_tokens: Signal<u32>,
     /// What goes into the message field next: a kept draft, or nothing.
@@ -330,14 +328,10 @@ pub struct Open {
     pub policy: String,
     /// The profile that its settings came from; empty without one.
     pub profile: String,
-    /// Its system prompt.
+    /// Its system prompt, with the rules and checks beside it.
     pub system: String,
-    /// Rules that always hold, a part of its system message.
-    pub mandates: String,
-    /// What the model checks before each answer, another part.
-    pub checks: String,
-    /// Its skills.
-    pub skills: Vec<Skill>,
+    /// Its skills, and which of them are switched on.
+    pub skills: Vec<(String, bool)>,
     /// Messages so far.
     pub messages: u32,
     /// This tab reads along; another one writes.

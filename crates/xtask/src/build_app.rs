@@ -8,6 +8,7 @@
 //! | `parts/*.wasm`, `later.<hash>.js` | what of it is loaded later, and what loads that |
 //! | `sample/trip.<hash>.json` | `tests/fixtures/survival/trip.json`, the messages alone |
 //! | `llm/wllama.<hash>.js`, `llm/wllama.<hash>.wasm` | `@wllama/wllama` of `web/package.json`: llama.cpp, for a model in the page |
+//! | `pdf/pdf.<hash>.js`, `pdf/pdf-worker.<hash>.js` | `pdfjs-dist` of the same: it reads the text of PDF files |
 //! | everything else, with its hash in its name | `web/public/` |
 //! | `*.br`, `*.gz` | made of each text and wasm file that gets smaller |
 
@@ -30,6 +31,9 @@ const SAMPLE: &str = "sample/trip.json";
 
 /// The folder of llama.cpp. It is not fetched ahead, either: few visits want a model in the page.
 const LLM: &str = "llm/";
+
+/// The folder of what reads PDF files. It is fetched with the first one that somebody attaches.
+const PDF: &str = "pdf/";
 
 /// Builds the app and returns its folder. The page may connect to the origins `connect` besides those of this machine.
 pub(crate) fn build(machine: &Machine, quality: Quality, connect: &[String]) -> Result<PathBuf> {
@@ -65,7 +69,9 @@ pub(crate) fn build(machine: &Machine, quality: Quality, connect: &[String]) -> 
         }
     }
     write_sample(machine, &work)?;
-    write_llm(machine, &work)?;
+    npm::packages_with(machine, &web, &["--omit=optional"])?;
+    write_llm(&web, &work)?;
+    write_pdf(&web, &work)?;
     named::name_by_content(&work)?;
     compress(machine, &work, quality)?;
     if folder.exists() {
@@ -95,9 +101,7 @@ fn write_sample(machine: &Machine, work: &Path) -> Result<()> {
 }
 
 /// Writes llama.cpp in wasm and its script, with the licence of both.
-fn write_llm(machine: &Machine, work: &Path) -> Result<()> {
-    let web = machine.places.root.join("web");
-    npm::packages(machine, &web)?;
+fn write_llm(web: &Path, work: &Path) -> Result<()> {
     let package = web.join("node_modules/@wllama/wllama");
     let read = |name: &str| {
         let file = package.join(name);
@@ -118,6 +122,30 @@ fn write_llm(machine: &Machine, work: &Path) -> Result<()> {
         ),
     )?;
     fs::write(to.join("wllama.wasm"), read("esm/wasm/wllama.wasm")?)?;
+    Ok(())
+}
+
+/// Writes what reads PDF files, and its worker. The licence stands at the head of each.
+fn write_pdf(web: &Path, work: &Path) -> Result<()> {
+    let package = web.join("node_modules/pdfjs-dist/legacy/build");
+    let to = work.join(PDF);
+    fs::create_dir_all(&to)?;
+    for (from, name) in [
+        ("pdf.min.mjs", "pdf.js"),
+        ("pdf.worker.min.mjs", "pdf-worker.js"),
+    ] {
+        let file = package.join(from);
+        let script =
+            fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        ensure!(
+            script.contains("Apache License"),
+            "{from} has lost its licence"
+        );
+        let script = script
+            .split_once("//# sourceMappingURL=")
+            .map_or(script.as_str(), |(before, _)| before);
+        fs::write(to.join(name), script)?;
+    }
     Ok(())
 }
 

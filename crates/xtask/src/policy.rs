@@ -29,7 +29,7 @@ pub(crate) fn write(page: &str, connect: &[String]) -> Result<String> {
     let policy = format!(
         "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data: blob:; \
          font-src 'self'; {CONNECT}; manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; \
-         require-trusted-types-for 'script'; trusted-types palimpsest-worker palimpsest-model shell"
+         require-trusted-types-for 'script'; trusted-types palimpsest-worker palimpsest-model palimpsest-pdf shell"
     );
     let policy = widen(&policy, connect)?;
     Ok(page.replace(FIRST_LINE, &format!("{FIRST_LINE}{META}{policy}\">\n")))
@@ -107,7 +107,7 @@ mod tests {
             "script-src 'self' 'wasm-unsafe-eval'",
             "connect-src 'self' http://localhost:* http://127.0.0.1:*;",
             "require-trusted-types-for 'script'",
-            "trusted-types palimpsest-worker palimpsest-model shell",
+            "trusted-types palimpsest-worker palimpsest-model palimpsest-pdf shell",
         ] {
             assert!(policy.contains(rule), "{rule} in {policy}");
         }

@@ -26,7 +26,7 @@ struct Budget {
 
 impl Budget {
     fn counts(&self, file: &str) -> bool {
-        if MODEL.iter().any(|name| file.starts_with(name)) {
+        if CLICKED.iter().any(|name| file.starts_with(name)) {
             return false;
         }
         let ending = Path::new(file).extension().unwrap_or_default();
@@ -38,8 +38,15 @@ impl Budget {
     }
 }
 
-/// A model in the page: it is fetched by a click, and no file of it before.
-const MODEL: [&str; 4] = ["llm/", "model.", "model-worker.", "builtin."];
+/// A model in the page, and what reads PDF files: they are fetched by a click, and no file of them before.
+const CLICKED: [&str; 6] = [
+    "llm/",
+    "model.",
+    "model-worker.",
+    "builtin.",
+    "pdf/",
+    "pages.",
+];
 
 #[rustfmt::skip]
 const BUDGETS: &[Budget] = &[

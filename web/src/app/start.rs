@@ -6,18 +6,19 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::act;
 use crate::app::view::app;
-use crate::platform::{page, resident, tokenizer};
+use crate::platform::{page, pdf, resident, tokenizer};
 use crate::settings::Settings;
 use crate::state::AppState;
 use crate::text::{Language, T, language, speak, t};
 
 /// Starts the app's own page after the module is loaded. `worker` is the name of the script that reads vocabularies: it
-/// contains the hash of its content, which the module cannot know. `model` starts the worker of a model in the page. A
-/// program that mounts the app in another page calls `embed::mount` instead.
+/// contains the hash of its content, which the module cannot know. `model` starts the worker of a model in the page, and `pdf`
+/// reads the text of a PDF file. A program that mounts the app in another page calls `embed::mount` instead.
 #[wasm_bindgen]
-pub fn run(worker: String, model: Function) {
+pub fn run(worker: String, model: Function, pdf: Function) {
     tokenizer::work_with(worker);
     resident::started_by(model);
+    pdf::read_by(pdf);
     let state = begin(|_| {});
     spoken(move || {
         let Some(root) = page::find("#root") else {

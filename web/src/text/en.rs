@@ -341,6 +341,8 @@ texts! {
         AttachedFiles: "Attached files",
         AttachUnreadable: "“{}” is neither text nor an image that this browser reads. Nothing was attached.",
         AttachTooLarge: "“{}” is {}; text files up to {} are attached.",
+        PdfTooLarge: "“{}” is {}; PDF files up to {} are attached.",
+        PdfUnreadable: "No text of “{}” could be read: it may have a password, hold scanned pictures alone, or be very long. Nothing was attached.",
         ImageTooLarge: "“{}” is {}; images up to {} are attached.",
         ImageSmaller: "“{}” is sent with {} × {} pixels instead of {} × {}.",
         Image: "Image",

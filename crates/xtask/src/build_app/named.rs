@@ -43,7 +43,11 @@ pub(super) fn name_by_content(folder: &Path) -> Result<String> {
     let listed: Vec<&str> = files
         .keys()
         .filter(|file| !FIXED.contains(&file.as_str()) && file.as_str() != super::SAMPLE)
-        .filter(|file| !file.starts_with(super::LLM))
+        .filter(|file| {
+            ![super::LLM, super::PDF]
+                .iter()
+                .any(|folder| file.starts_with(folder))
+        })
         .map(|file| named.get(file).unwrap_or(file).as_str())
         .collect();
     let build = serde_json::json!({ "version": version, "files": listed });

@@ -40,7 +40,7 @@ pub(crate) fn packages(machine: &Machine, folder: &Path) -> Result<()> {
 }
 
 /// The same with further options for `npm ci`.
-pub(super) fn packages_with(machine: &Machine, folder: &Path, options: &[&str]) -> Result<()> {
+pub(crate) fn packages_with(machine: &Machine, folder: &Path, options: &[&str]) -> Result<()> {
     let cached = installed(machine, folder)?;
     if !cached.is_dir() {
         let _lock = lock(&machine.places, "npm")?;

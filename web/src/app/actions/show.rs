@@ -59,10 +59,16 @@ pub(crate) fn show_head(back: &Back) {
         window: head.window,
         policy: head.policy,
         profile: head.profile.unwrap_or_default(),
-        system: records.system.clone(),
-        mandates: records.mandates.clone(),
-        checks: records.checks.clone(),
-        skills: records.skills.clone(),
+        system: [&records.system, &records.mandates, &records.checks]
+            .map(|text| text.trim())
+            .join("\n\n")
+            .trim()
+            .to_owned(),
+        skills: records
+            .skills
+            .iter()
+            .map(|one| (one.name.clone(), one.active))
+            .collect(),
         messages: head.last_seq.map_or(0, place),
         follower: back.follower.get(),
     };

@@ -116,7 +116,7 @@ fn losses() -> AnyView {
 /// The tool calls of a reply, while there are some.
 fn calls() -> AnyView {
     let state = AppState::here();
-    live_if(move || !state.calls.with(Vec::is_empty), act::calls_inside)
+    live_if(move || state.calls.get() > 0, act::calls_inside)
 }
 
 /// Asks whether what was just said is to hold for the whole conversation. One at a time, the newest first.

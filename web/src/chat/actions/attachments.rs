@@ -9,7 +9,7 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::{CanvasRenderingContext2d, File, HtmlCanvasElement, ImageBitmap};
 
 use crate::act::{self, Back, contents, drafted, note, tokens_of, usual_model, with_engine};
-use crate::platform::page;
+use crate::platform::{page, pdf};
 use crate::settings::data::connection::ModelEntry;
 use crate::state::{AppState, Attached};
 use crate::text::{T, bytes, fill, number, t};
@@ -17,7 +17,7 @@ use crate::text::{T, bytes, fill, number, t};
 /// The largest text file that goes with a message, in bytes.
 const LARGEST_TEXT: u32 = 4_000_000;
 
-/// The largest image file that is read, in bytes.
+/// The largest image or PDF file that is read, in bytes.
 const LARGEST_IMAGE: u32 = 40_000_000;
 
 /// The longest edge of an image that is sent, in pixels: models that run on one machine see no more of it.
@@ -46,8 +46,11 @@ pub(crate) fn attach(files: Vec<File>) {
 async fn read(back: &Back, file: File) -> Option<Part> {
     let name = file.name();
     let is_image = file.type_().starts_with("image/") && file.type_() != "image/svg+xml";
+    let is_pdf = file.type_() == "application/pdf";
     let (most, too_large) = if is_image {
         (LARGEST_IMAGE, T::ImageTooLarge)
+    } else if is_pdf {
+        (LARGEST_IMAGE, T::PdfTooLarge)
     } else {
         (LARGEST_TEXT, T::AttachTooLarge)
     };
@@ -59,6 +62,14 @@ async fn read(back: &Back, file: File) -> Option<Part> {
     }
     if is_image && refuses_images(back) {
         return None;
+    }
+    if is_pdf {
+        let text = pdf::text(&file).await;
+        let text = text.filter(|text| text.len() <= LARGEST_TEXT as usize);
+        if text.is_none() {
+            note(fill(T::PdfUnreadable, &[&name]), true);
+        }
+        return text.map(|text| Part::File { name, text });
     }
     let part = if is_image {
         image(&file).await

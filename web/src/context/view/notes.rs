@@ -15,7 +15,7 @@ use crate::platform::el::{El, IntoChild, each, el, key_of, live_if, live_on, not
 use crate::platform::icon::icon;
 use crate::platform::page;
 use crate::platform::signal::effect;
-use crate::state::{AppState, Dialog, Open};
+use crate::state::{AppState, Dialog};
 use crate::text::{T, count, fill, number, t};
 use crate::widgets::bar::band_class;
 use crate::widgets::trust::{level_name, pips};
@@ -161,25 +161,16 @@ fn evidence(state: AppState) -> El {
 
 fn system(state: AppState) -> El {
     let text = move || {
-        let parts = |o: &Open| {
-            let all = [&o.system, &o.mandates, &o.checks].map(|text| text.as_str());
-            let all = all.into_iter().filter(|text| !text.is_empty());
-            all.collect::<Vec<_>>().join("\n\n")
-        };
         state
             .open
-            .with(|o| o.as_ref().map(parts))
+            .with(|o| o.as_ref().map(|o| o.system.clone()))
             .unwrap_or_default()
     };
     let skills = move || {
-        let of = |o: &Open| {
-            o.skills
-                .iter()
-                .map(|s| (s.name.clone(), s.active))
-                .collect()
-        };
-        let all: Vec<(String, bool)> = state.open.with(|o| o.as_ref().map(of)).unwrap_or_default();
-        all
+        state
+            .open
+            .with(|o| o.as_ref().map(|o| o.skills.clone()))
+            .unwrap_or_default()
     };
     let edit = el("button")
         .class("link")

@@ -237,6 +237,20 @@ pub fn sampling() -> Sampling {
     session.map_or_else(Sampling::default, |s| s.config().sampling)
 }
 
+/// The system message of the open session by its parts.
+pub fn prompt_parts() -> PromptParts {
+    let session = back().and_then(|b| b.session());
+    session.map_or_else(PromptParts::default, |session| {
+        let records = session.records();
+        PromptParts {
+            base: Some(records.system.clone()),
+            mandates: Some(records.mandates.clone()),
+            skills: Some(records.skills.clone()),
+            checks: Some(records.checks.clone()),
+        }
+    })
+}
+
 /// What kind of work the open session is.
 pub fn mode() -> Mode {
     let session = back().and_then(|b| b.session());

@@ -8,19 +8,16 @@ use crate::platform::el::{El, each, el};
 use crate::platform::icon::icon;
 use crate::platform::page::{self, next_frame};
 use crate::platform::signal::Signal;
-use crate::state::AppState;
 use crate::text::{T, fill, t};
 use crate::widgets::field::{button, line, lines, link, tick};
 
 /// The skills in the form, each with a number of its own.
 pub type Written = Signal<Vec<(u32, Skill)>>;
 
-/// The skills of the open session.
-pub fn written(state: AppState) -> Written {
-    let all = state
-        .open
-        .with_untracked(|o| o.as_ref().map(|o| o.skills.clone()));
-    Signal::new((0..).zip(all.unwrap_or_default()).collect())
+/// The skills that were there before.
+pub fn written(before: &PromptParts) -> Written {
+    let all = before.skills.clone().unwrap_or_default();
+    Signal::new((0..).zip(all).collect())
 }
 
 /// The parts as they stand in the form. A skill without a name is none.
@@ -42,11 +39,9 @@ pub fn typed(written: Written) -> PromptParts {
 }
 
 /// The fields for all of them.
-pub fn fields(state: AppState, written: Written) -> El {
-    let (mandates, checks) = state
-        .open
-        .with_untracked(|o| o.as_ref().map(|o| (o.mandates.clone(), o.checks.clone())))
-        .unwrap_or_default();
+pub fn fields(before: &PromptParts, written: Written) -> El {
+    let mandates = before.mandates.clone().unwrap_or_default();
+    let checks = before.checks.clone().unwrap_or_default();
     let area = |id: &'static str, name: T, text: &str| {
         el("label")
             .child(el("span").class("sub").child(t(name)))

@@ -21,12 +21,10 @@ use crate::widgets::field;
 
 /// Asks for the system prompt, the kind of work, and the way the model chooses its words.
 pub fn system(state: AppState) -> AnyView {
-    let text = state
-        .open
-        .with_untracked(|o| o.as_ref().map(|o| o.system.clone()))
-        .unwrap_or_default();
+    let before = act::prompt_parts();
+    let text = before.base.clone().unwrap_or_default();
     let now = act::sampling();
-    let written = skills::written(state);
+    let written = skills::written(&before);
     let wrong = Signal::new(None::<&'static str>);
     let typed = |id: &str| page::value(&format!("#{id}"));
     let read = move || -> Result<Sampling, &'static str> {
@@ -88,7 +86,7 @@ pub fn system(state: AppState) -> AnyView {
                     .child(text),
             ),
     )
-    .child(skills::fields(state, written))
+    .child(skills::fields(&before, written))
     .child(modes(act::mode()))
     .child(
         el("fieldset")

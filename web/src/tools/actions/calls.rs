@@ -14,6 +14,7 @@ use palimpsest_tokens::Estimator;
 use serde_json::{Value, json};
 
 use crate::act;
+use crate::platform::signal::Signal;
 use crate::state::AppState;
 use crate::text::{T, fill, number};
 use crate::tools::actions::servers::{self, Client};
@@ -38,10 +39,25 @@ pub(crate) enum Verdict {
 const MOST_OF_WINDOW: u32 = 2;
 
 thread_local! {
+    /// The calls that wait for a person, or run, in any session.
+    static CALLS: Signal<Vec<Call>> = Signal::lasting(Vec::new());
     /// The calls that wait for an answer, by their numbers.
     static ASKED: RefCell<BTreeMap<u32, oneshot::Sender<Verdict>>> = const { RefCell::new(BTreeMap::new()) };
     /// The number of the last call.
     static LAST: Cell<u32> = const { Cell::new(0) };
+}
+
+/// The calls that wait for a person, or run, in any session.
+pub(crate) fn running() -> Signal<Vec<Call>> {
+    CALLS.with(|calls| *calls)
+}
+
+/// Changes the calls. The page knows how many there are.
+fn change(state: AppState, change: impl FnOnce(&mut Vec<Call>)) {
+    running().update(change);
+    state
+        .calls
+        .change(running().with_untracked(Vec::len) as u32);
 }
 
 /// The tools for the next message of a session. `None` if there are none. A server that does not answer is left out; the
@@ -174,17 +190,17 @@ impl Shown {
             arguments: serde_json::to_string_pretty(given).unwrap_or_default(),
             asks: false,
         };
-        handler.state.calls.update(|all| all.push(call));
+        change(handler.state, |all| all.push(call));
         Self {
             state: handler.state,
             id,
         }
     }
 
-    fn change(&self, change: impl FnOnce(&mut Call)) {
-        self.state.calls.update(|all| {
+    fn edit(&self, edit: impl FnOnce(&mut Call)) {
+        running().update(|all| {
             if let Some(call) = all.iter_mut().find(|call| call.id == self.id) {
-                change(call);
+                edit(call);
             }
         });
     }
@@ -193,8 +209,8 @@ impl Shown {
     async fn ask(&self) -> Verdict {
         let (answer, answered) = oneshot::channel();
         ASKED.with_borrow_mut(|all| all.insert(self.id, answer));
-        self.change(|call| call.asks = true);
-        let tool = self.state.calls.with_untracked(|all| {
+        self.edit(|call| call.asks = true);
+        let tool = running().with_untracked(|all| {
             let call = all.iter().find(|call| call.id == self.id);
             call.map(|call| call.tool.clone()).unwrap_or_default()
         });
@@ -203,15 +219,13 @@ impl Shown {
     }
 
     fn runs(&self) {
-        self.change(|call| call.asks = false);
+        self.edit(|call| call.asks = false);
     }
 }
 
 impl Drop for Shown {
     fn drop(&mut self) {
         ASKED.with_borrow_mut(|all| all.remove(&self.id));
-        self.state
-            .calls
-            .update(|all| all.retain(|call| call.id != self.id));
+        change(self.state, |all| all.retain(|call| call.id != self.id));
     }
 }

@@ -6,7 +6,7 @@ use crate::act;
 use crate::platform::el::{El, each, el};
 use crate::state::AppState;
 use crate::text::{T, fill};
-use crate::tools::actions::calls::Verdict;
+use crate::tools::actions::calls::{Verdict, running};
 use crate::tools::data::call::Call;
 use crate::widgets::field::button;
 
@@ -15,7 +15,7 @@ pub fn calls() -> AnyView {
     let state = AppState::here();
     let shown = move || {
         let open = state.open.with(|o| o.as_ref().map(|o| o.id.clone()));
-        state.calls.with(|all| {
+        running().with(|all| {
             let own = all
                 .iter()
                 .filter(|call| Some(&call.session) == open.as_ref());
