@@ -7,17 +7,18 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Defines the keys of all texts, and the texts in English: those of the page as it stands first, those that only screens and
-/// dialogs show, and those about tools.
+/// dialogs show, those about tools, and those that come with a conversation.
 macro_rules! texts {
     (
         page { $($name:ident: $text:literal,)* }
         screens { $($later:ident: $told:literal,)* }
         tools { $($tool:ident: $said:literal,)* }
+        talk { $($turn:ident: $heard:literal,)* }
     ) => {
         /// A text of the page.
         #[allow(missing_docs)]
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum T { $($name,)* $($later,)* $($tool,)* }
+        pub enum T { $($name,)* $($later,)* $($tool,)* $($turn,)* }
 
         pub(super) fn page(text: T) -> Option<&'static str> {
             match text {
@@ -42,11 +43,22 @@ macro_rules! texts {
             }
         }
 
+        /// The texts of a conversation that goes on, in English; nothing for any other.
+        pub fn talk(text: T) -> &'static str {
+            match text {
+                $(T::$turn => $heard,)*
+                _ => "",
+            }
+        }
+
         #[cfg(test)]
-        pub(super) const KEYS: &[T] = &[$(T::$name,)* $(T::$later,)* $(T::$tool,)*];
+        pub(super) const KEYS: &[T] = &[$(T::$name,)* $(T::$later,)* $(T::$tool,)* $(T::$turn,)*];
 
         #[cfg(test)]
         pub(super) const OF_TOOLS: &[T] = &[$(T::$tool,)*];
+
+        #[cfg(test)]
+        pub(super) const OF_TALK: &[T] = &[$(T::$turn,)*];
 
         #[cfg(test)]
         pub(super) const OF_SCREENS: &[T] = &[$(T::$later,)*];
@@ -67,7 +79,7 @@ mod de;
 mod en;
 
 pub use de::german;
-pub use en::{T, screens, tools};
+pub use en::{T, screens, talk, tools};
 
 /// A language of the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,8 +139,9 @@ pub fn learn(texts: fn(T) -> &'static str) {
 /// Texts by their keys; empty for a key that is none of theirs.
 type Texts = fn(T) -> &'static str;
 
-/// The texts in English that come with the parts that show them: those of screens and dialogs, and those about tools.
-static LATER: [OnceLock<Texts>; 2] = [OnceLock::new(), OnceLock::new()];
+/// The texts in English that come with the parts that show them: those of screens and dialogs, those about tools, those of
+/// a conversation that goes on.
+static LATER: [OnceLock<Texts>; 3] = [const { OnceLock::new() }; 3];
 
 /// Takes the texts of a part.
 pub fn learn_later(texts: Texts) {
@@ -144,9 +157,10 @@ fn english(text: T) -> &'static str {
     en::page(text).unwrap_or_else(|| {
         // natively there are no parts
         #[cfg(not(target_arch = "wasm32"))]
-        if LATER[1].get().is_none() {
+        if LATER[2].get().is_none() {
             learn_later(screens);
             learn_later(tools);
+            learn_later(talk);
         }
         let told = LATER.iter().filter_map(OnceLock::get);
         let told = told.map(|texts| texts(text)).find(|told| !told.is_empty());
@@ -256,7 +270,7 @@ pub fn bytes(n: f64) -> String {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::en::{KEYS, OF_SCREENS, OF_TOOLS};
+    use super::en::{KEYS, OF_SCREENS, OF_TALK, OF_TOOLS};
     use super::*;
 
     #[test]
@@ -383,29 +397,32 @@ mod tests {
         assert!(OF_SCREENS.len() > 400);
     }
 
-    /// Texts about tools come with the part that has all of their code, so no other code says one.
+    /// Texts of these parts come with the part that has all of the code which says them, so no other code says one.
     #[test]
-    fn texts_about_tools_are_said_there() {
+    fn texts_of_parts_are_said_there() {
         let mut all = Vec::new();
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
         sources(&root, &mut all);
-        for name in OF_TOOLS {
-            let key = format!("T::{name:?}");
-            let says = |code: &str| {
-                let mut places = code.match_indices(&key);
-                places.any(|(at, _)| {
-                    !code[at + key.len()..].starts_with(|c: char| c.is_alphanumeric())
-                })
-            };
-            let said: Vec<&String> = all
-                .iter()
-                .filter(|(_, code)| says(code))
-                .map(|(path, _)| path)
-                .collect();
-            assert!(!said.is_empty(), "{name:?} is not said");
-            let there = |path: &&String| path.contains("/src/tools/");
-            assert!(said.iter().all(there), "{name:?} is said in {said:?}");
-        }
+        let check = |texts: &[T], places: &[&str]| {
+            for name in texts {
+                let key = format!("T::{name:?}");
+                let says = |code: &str| {
+                    let mut places = code.match_indices(&key);
+                    places.any(|(at, _)| {
+                        !code[at + key.len()..].starts_with(|c: char| c.is_alphanumeric())
+                    })
+                };
+                let said = all.iter().filter(|(_, code)| says(code));
+                let said: Vec<&String> = said.map(|(path, _)| path).collect();
+                assert!(!said.is_empty(), "{name:?} is not said");
+                let there = |path: &&String| places.iter().any(|place| path.contains(place));
+                assert!(said.iter().all(there), "{name:?} is said in {said:?}");
+            }
+        };
+        check(OF_TOOLS, &["/src/tools/"]);
+        let talk = ["/context/view/card.rs", "/chat/actions/attachments.rs"];
+        check(OF_TALK, &talk);
+        assert!(OF_TALK.len() > 40);
     }
 
     /// The arguments of the call whose opening bracket stands at the beginning of `code`, and of lists as one.

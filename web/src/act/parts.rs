@@ -175,6 +175,7 @@ part! {
 part! {
     /// The conversation: replies and compactions. It is loaded when somebody begins to do something, or has a session already.
     talk: Talk {
+        learns text::talk;
         /// Says something, or has the last question answered.
         fn say(back: Rc<Back>, session: Session, message: Option<NewMessage>) = saying::say_now;
         /// Asks the model server, with a question to the open session's model at the end: it is loaded with the session's window.

@@ -15,7 +15,7 @@ use crate::platform::el::{El, IntoChild, each, el, key_of, live_if, live_on, not
 use crate::platform::icon::icon;
 use crate::platform::page;
 use crate::platform::signal::effect;
-use crate::state::{AppState, Dialog};
+use crate::state::{AppState, Dialog, Open};
 use crate::text::{T, count, fill, number, t};
 use crate::widgets::bar::band_class;
 use crate::widgets::trust::{level_name, pips};
@@ -160,11 +160,10 @@ fn evidence(state: AppState) -> El {
 }
 
 fn system(state: AppState) -> El {
+    // a skill is an instruction, too
     let text = move || {
-        state
-            .open
-            .with(|o| o.as_ref().map(|o| o.system.clone()))
-            .unwrap_or_default()
+        let of = |o: &Open| (o.system.clone(), o.skills.iter().any(|(_, on)| *on));
+        state.open.with(|o| o.as_ref().map(of)).unwrap_or_default()
     };
     let skills = move || {
         state
@@ -184,8 +183,10 @@ fn system(state: AppState) -> El {
         });
     el("section")
         .child(el("h2").child(t(T::SystemPrompt)).child(edit))
-        .live_on(text, |text| {
-            if text.is_empty() {
+        .live_on(text, |(text, more)| {
+            if text.is_empty() && *more {
+                nothing()
+            } else if text.is_empty() {
                 el("p").class("sub").child(t(T::SystemPromptNone)).view()
             } else {
                 el("p")

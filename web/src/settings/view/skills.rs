@@ -91,6 +91,7 @@ fn one(written: Written, n: u32, skill: &Skill) -> AnyView {
     let id = |what: &str| format!("skill-{what}-{n}");
     let label = fill(T::SkillText, &[&skill.name]);
     el("div")
+        .class("goes-on")
         .attr("role", "group")
         .child(
             el("label")

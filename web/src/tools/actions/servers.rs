@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use futures_util::StreamExt;
+use futures_util::lock::Mutex;
 use leptos::task::spawn_local;
 use palimpsest_browser::{FetchTransport, Patience, beginning};
 use palimpsest_core::request::ModelError;
@@ -126,6 +127,8 @@ pub(crate) struct Client {
     last: Cell<u32>,
     tools: RefCell<Option<Rc<Vec<Tool>>>>,
     failed_at: Cell<Option<f64>>,
+    /// One greets the server at a time.
+    turn: Mutex<()>,
 }
 
 impl Client {
@@ -144,6 +147,7 @@ impl Client {
                 last: Cell::default(),
                 tools: RefCell::default(),
                 failed_at: Cell::default(),
+                turn: Mutex::default(),
             });
             all.retain(|one| one.address != server.address);
             all.push(Rc::clone(&new));
@@ -153,6 +157,7 @@ impl Client {
 
     /// The server's tools, as they were found; it is asked if it was not.
     pub(crate) async fn tools(&self) -> Result<Rc<Vec<Tool>>, String> {
+        let _turn = self.turn.lock().await;
         if let Some(tools) = self.tools.borrow().clone() {
             return Ok(tools);
         }
