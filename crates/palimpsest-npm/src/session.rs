@@ -183,6 +183,8 @@ calls! {
         fn rename(id: String, title: String) -> Promise;
         /// Puts a session first, or back among the others.
         fn pin(id: String, pinned: bool) -> Promise;
+        /// Other tags.
+        fn tag(id: String, tags: Vec<String>) -> Promise;
         /// Makes a second session of one, with everything that it holds: its identifier.
         fn duplicate(id: String, title: Option<String>) -> Promise;
         /// Passages of every session that answer a question, the best first.

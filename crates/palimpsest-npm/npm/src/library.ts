@@ -26,6 +26,8 @@ export interface StoredSession {
   tokens: number;
   /** It stands first. */
   pinned: boolean;
+  /** The words under which a person finds it, sorted. */
+  tags: string[];
   /** When it began; milliseconds since 1970. */
   created: number;
   /** When it was last written; milliseconds since 1970. */
@@ -77,6 +79,11 @@ export interface Library {
   rename(id: string, title: string): Promise<void>;
   /** Puts a session first, or (`false`) back among the others. */
   pin(id: string, pinned?: boolean): Promise<void>;
+  /**
+   * Gives a session these tags instead of those that it has. Space around them goes, each counts once whatever its case; the first eight
+   * are kept, with at most 40 characters each.
+   */
+  tag(id: string, tags: readonly string[]): Promise<void>;
   /**
    * Makes a second session of one with everything that it holds: messages, layers, branches, snapshots.
    *

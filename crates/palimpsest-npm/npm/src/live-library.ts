@@ -35,6 +35,11 @@ export class LiveLibrary implements Library {
     await this.#act((l) => l.pin(text("id", id), checkBoolean(pinned, "pinned")));
   }
 
+  async tag(id: string, tags: readonly string[]): Promise<void> {
+    if (!Array.isArray(tags)) throw new PalimpsestError("invalid_options", "tag() needs a list of tags.");
+    await this.#act((l) => l.tag(text("id", id), tags.map((tag) => text("tags", tag))));
+  }
+
   async duplicate(id: string, title?: string): Promise<string> {
     return this.#act((l) => l.duplicate(text("id", id), title === undefined ? undefined : text("title", title)));
   }

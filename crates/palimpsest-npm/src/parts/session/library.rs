@@ -38,6 +38,7 @@ struct Listed {
     messages: u32,
     tokens: u32,
     pinned: bool,
+    tags: Vec<String>,
     created: f64,
     updated: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,6 +58,7 @@ impl Listed {
             messages: head.messages,
             tokens: head.tokens,
             pinned: head.pinned,
+            tags: head.tags,
             created: head.created,
             updated: head.updated,
             deleted: head.deleted_at,
@@ -113,6 +115,14 @@ impl Keeping for Shelf {
         let engine = self.engine.clone();
         promise(async move {
             engine.pin_session(&id, pinned).await?;
+            Ok(String::new())
+        })
+    }
+
+    fn tag(&self, id: String, tags: Vec<String>) -> Promise {
+        let engine = self.engine.clone();
+        promise(async move {
+            engine.tag_session(&id, &tags).await?;
             Ok(String::new())
         })
     }
