@@ -1,6 +1,7 @@
 // Tools: a person adds a server, the model calls its tools, and nothing runs that was not allowed.
 
 import assert from "node:assert/strict";
+import http from "node:http";
 import test from "node:test";
 import { ENGINES, begin, cleanUp, say } from "./harness.mjs";
 import { click, messages, ready, text, until } from "./acts.mjs";
@@ -35,7 +36,7 @@ for (const engine of ENGINES) test(`a model uses the tools that a person allows 
   const server = await startTools();
   const replies = [
     calling("shelf_find", { title: "Rye" }), "It is on shelf 4711.",
-    calling("shelf_find", { title: "Spelt" }), "Then I cannot say.",
+    { ...calling("shelf_find", { title: "Spelt" }), first_delay_ms: 2500 }, "Then I cannot say.",
     calling("shelf_find", { title: "Oats" }), "4711 again.",
     calling("shelf_find", { title: "none" }), "There is none.",
   ];
@@ -68,7 +69,12 @@ for (const engine of ENGINES) test(`a model uses the tools that a person allows 
     assert.deepEqual(first.tools[0].function.parameters.required, ["title"]);
     assert.match(second.messages.at(-1).content, /“Rye” stands on shelf 4711\./);
 
+    // one that asks while another session is shown waits, and says where
     await say(page, "And Spelt?");
+    await click(page, ".new");
+    await until(page, () => [...document.querySelectorAll(".toast")].some((one) => /In “.*” the model wants to use the tool shelf\.find/.test(one.textContent)));
+    assert.equal(await page.$("#calls [role=group]"), null);
+    await click(page, "[data-session]:not([aria-current])");
     await question(page, "shelf.find");
     await choose(page, REFUSE);
     await messages(page, 6);
@@ -195,6 +201,36 @@ test("tools that fill the window are left out", SLOW, async () => {
     await world.end(asked(server));
   } finally {
     await server.close();
+  }
+});
+
+/** A page that goes while it looks for tools keeps what was typed; a second message waits for the first. */
+test("what is said while tools are looked for is not lost", SLOW, async () => {
+  const silent = http.createServer(() => {});
+  await new Promise((done) => { silent.listen(0, "127.0.0.1", done); });
+  const url = `http://127.0.0.1:${silent.address().port}/mcp`;
+  const world = await begin({ script: { replies: ["First.", "Second."] }, settings: { tool_servers: JSON.stringify([{ address: url }]) } });
+  const { page } = world;
+  try {
+    await ready(page);
+    await say(page, "A question of many words");
+    await page.waitForSelector(".replying");
+    await page.reload();
+    await ready(page);
+    assert.equal(await page.$eval("#msg", (field) => field.value), "A question of many words");
+    assert.equal(await page.$(".thread .msg"), null);
+    await click(page, "#send");
+    await page.waitForSelector(".replying");
+    await say(page, "Another one");
+    await messages(page, 4);
+    assert.deepEqual(world.chats().map((chat) => chat.messages.filter((m) => m.role === "user").at(-1).content), ["A question of many words", "Another one"]);
+    await page.reload();
+    await ready(page);
+    assert.equal(await page.$eval("#msg", (field) => field.value), "");
+    await world.end(asked({ url }));
+  } finally {
+    silent.close();
+    silent.closeAllConnections();
   }
 });
 

@@ -46,7 +46,7 @@ use palimpsest_text::number;
 use serde::{Deserialize, Serialize};
 
 use crate::settings::data::key::{Key, origin_of};
-use crate::tools::data::server::{self, ToolServer};
+use crate::tools::data::server;
 
 /// All settings. Unknown keys are ignored, missing ones are the defaults, so that older and newer
 /// pages can share a browser.
@@ -295,7 +295,9 @@ impl Settings {
             place.key_origin.clear();
         }
         let mut servers = server::read(&shared.tool_servers);
-        servers.iter_mut().for_each(ToolServer::share);
+        for one in &mut servers {
+            one.share();
+        }
         shared.tool_servers = server::written(&servers);
         shared
     }
@@ -318,7 +320,9 @@ impl Settings {
             server::read(&here.tool_servers),
             server::read(&self.tool_servers),
         );
-        servers.iter_mut().for_each(|one| one.arrive(&known));
+        for one in &mut servers {
+            one.arrive(&known);
+        }
         self.tool_servers = server::written(&servers);
         if window_of(&self.window.to_string()).is_none() {
             self.window = here.window;
@@ -517,6 +521,7 @@ pub fn host_of(address: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tools::data::server::ToolServer;
 
     #[test]
     fn windows_are_read_as_people_write_them() {

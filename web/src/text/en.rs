@@ -1063,6 +1063,7 @@ texts! {
         ToolsLeftOut: "The tools of {} are left out: {}",
         ToolsTooLarge: "The tools would take {} of {} tokens, so they are left out. Offer fewer of them in the settings.",
         ToolAsks: "The model wants to use the tool {}.",
+        ToolAsksElsewhere: "In “{}” the model wants to use the tool {}. It waits for your answer there.",
         ToolWants: "The model wants to use a tool of {}",
         ToolOnce: "Allow",
         ToolAlways: "Always allow",

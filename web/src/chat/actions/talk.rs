@@ -12,9 +12,9 @@ use palimpsest_engine::ports::Signal;
 use palimpsest_engine::session::{self, NewMessage, SendEvent, SendOptions};
 
 use crate::act::{
-    Back, Incoming, arrived, back, equip, failed, forget_failure, give_model, keep_draft, list,
-    note, offer_reply, open_now, parameters, parts, say, show_all, survey, take_in, tend, together,
-    tokens_of, toolbox, with_engine,
+    Back, Incoming, arrived, back, equip, failed, forget_failure, give_model, keep_draft,
+    kept_draft, list, note, offer_reply, open_now, parameters, parts, say, show_all, survey,
+    take_in, tend, together, tokens_of, toolbox, with_engine,
 };
 use crate::chat::actions::attachments::{attached_to, counted, refuses_images, with_attached};
 use crate::chat::actions::title;
@@ -57,7 +57,8 @@ pub fn send(text: String) -> bool {
     if !can_send(&back) || has_image && refuses_images(&back) {
         return false;
     }
-    keep_draft(session.id(), "");
+    // until it is stored: tools are looked for before that
+    keep_draft(session.id(), &text);
     let message = with_attached(state, text);
     say(back, session, Some(message));
     true
@@ -245,15 +246,22 @@ pub(crate) async fn talk(back: &Rc<Back>, session: &Session, turn: Turn) {
         let back = Rc::clone(back);
         let own = session.clone();
         let called = Cell::new(false);
+        let said = match &turn {
+            Turn::Says(message) => message.parts.first().map(|part| part.words().to_owned()),
+            _ => None,
+        };
         move |event: SendEvent| match event {
-            _ if !back.shows(&own) => {}
             SendEvent::Stored(_) => {
+                if said.as_ref() == Some(&kept_draft(own.id())) {
+                    keep_draft(own.id(), "");
+                }
                 let back = Rc::clone(&back);
                 spawn_local(async move {
                     show_all(&back).await;
                     list(&back).await;
                 });
             }
+            _ if !back.shows(&own) => {}
             SendEvent::Delta(delta) => {
                 waits(state, None);
                 if called.replace(false) {

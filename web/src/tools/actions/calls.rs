@@ -60,8 +60,8 @@ fn change(state: AppState, change: impl FnOnce(&mut Vec<Call>)) {
         .change(running().with_untracked(Vec::len) as u32);
 }
 
-/// The tools for the next message of a session. `None` if there are none. A server that does not answer is left out; the
-/// person is told once.
+/// The tools for the next message of a session. `None` if there are none. A server that does not answer is left out, and the
+/// person is told so.
 pub(crate) fn offered_tools(session: Session) -> LocalFuture<'static, Option<Tools>> {
     Box::pin(async move {
         let state = AppState::remembered()?;
@@ -175,6 +175,7 @@ impl Handler {
 /// A call on the page, until it has its result or its reply is stopped.
 struct Shown {
     state: AppState,
+    session: String,
     id: u32,
 }
 
@@ -193,6 +194,7 @@ impl Shown {
         change(handler.state, |all| all.push(call));
         Self {
             state: handler.state,
+            session: handler.session.clone(),
             id,
         }
     }
@@ -215,7 +217,24 @@ impl Shown {
             call.map(|call| call.tool.clone()).unwrap_or_default()
         });
         self.state.say(fill(T::ToolAsks, &[&tool]));
+        self.tell_elsewhere(&tool);
         answered.await.unwrap_or(Verdict::No)
+    }
+
+    /// Tells a person who looks at another session that one waits.
+    fn tell_elsewhere(&self, tool: &str) {
+        let open = self
+            .state
+            .open
+            .with_untracked(|open| open.as_ref().map(|open| open.id.clone()));
+        if open.as_deref() == Some(self.session.as_str()) {
+            return;
+        }
+        let title = self.state.sessions.with_untracked(|all| {
+            let own = all.iter().find(|one| one.id == self.session);
+            own.map(|one| one.title.clone()).unwrap_or_default()
+        });
+        act::note(fill(T::ToolAsksElsewhere, &[&title, tool]), false);
     }
 
     fn runs(&self) {
