@@ -155,7 +155,7 @@ test("a long result of a tool fits the window", SLOW, async () => {
 
 /** G9, O1: a model may look up what was said, in the open session and in new ones, as long as a person wants it. */
 test("a model looks up what was said", SLOW, async () => {
-  const replies = ["Noted.", calling("search_history", { query: "Spelt" }), "In the cellar.", "In a new session.", "Without."];
+  const replies = ["Noted.", calling("search_history", { query: "Spelt" }), calling("recall", { message: 1 }), "In the cellar.", "In a new session.", "Without."];
   const world = await begin({ script: { replies } });
   const { page } = world;
   const own = async () => {
@@ -170,10 +170,10 @@ test("a model looks up what was said", SLOW, async () => {
   assert.equal(world.chats()[0].tools, undefined);
   await own();
   await say(page, "Where was it?");
-  await messages(page, 5);
-  const sent = world.chats().at(-1);
-  assert.ok(sent.tools.some((tool) => tool.function.name === "recall"));
-  assert.match(sent.messages.at(-1).content, /The Spelt lies in the cellar\./);
+  await messages(page, 6);
+  const [found, recalled] = world.chats().slice(-2);
+  assert.ok(found.tools.some((tool) => tool.function.name === "recall"));
+  for (const sent of [found, recalled]) assert.match(sent.messages.at(-1).content, /The Spelt lies in the cellar\./);
   assert.match(await text(page, ".thread"), /search_history.*In the cellar\./s);
   await click(page, ".new");
   await until(page, () => !document.querySelector(".thread .msg"));
