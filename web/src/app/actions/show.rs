@@ -52,6 +52,13 @@ pub(crate) fn show_head(back: &Back) {
     };
     let head = session.head();
     let records = session.records();
+    let mut system = records.system.clone();
+    for more in [&records.mandates, &records.checks] {
+        if !system.is_empty() && !more.is_empty() {
+            system.push_str("\n\n");
+        }
+        system.push_str(more);
+    }
     let open = Open {
         id: session.id().to_owned(),
         title: head.title,
@@ -59,11 +66,7 @@ pub(crate) fn show_head(back: &Back) {
         window: head.window,
         policy: head.policy,
         profile: head.profile.unwrap_or_default(),
-        system: [&records.system, &records.mandates, &records.checks]
-            .map(|text| text.trim())
-            .join("\n\n")
-            .trim()
-            .to_owned(),
+        system,
         skills: records
             .skills
             .iter()

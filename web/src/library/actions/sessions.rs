@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use leptos::task::spawn_local;
-use palimpsest_engine::config::OwnTools;
 use palimpsest_engine::error::EngineError;
 use palimpsest_engine::ports::{LocalFuture, StoreError};
 use palimpsest_engine::{Config, NewSession, Profile, Session, is_temporary};
@@ -63,6 +62,11 @@ pub(crate) fn begins_with(back: &Back) -> NewSession {
     back.state.settings.with_untracked(|s| {
         let model = usual.unwrap_or_else(|| s.model.clone());
         let known = |profiles: &BTreeMap<String, Profile>| profiles.contains_key(&s.profile);
+        let mut config = Config {
+            reserve: s.reserve,
+            ..Config::default()
+        };
+        config.tools.enabled = s.own_tools;
         NewSession {
             policy: s.policy_for(&model).to_owned(),
             window: s.window_for(&model),
@@ -72,14 +76,7 @@ pub(crate) fn begins_with(back: &Back) -> NewSession {
                 .profiles
                 .with_untracked(known)
                 .then(|| s.profile.clone()),
-            config: Config {
-                reserve: s.reserve,
-                tools: OwnTools {
-                    enabled: s.own_tools,
-                    ..OwnTools::default()
-                },
-                ..Config::default()
-            },
+            config,
             model,
             provider: server::provider(s.server).to_owned(),
             ..NewSession::default()
