@@ -246,7 +246,7 @@ test("copies, backups and a search over every session", async () => {
     await library.pin("two", false);
     await library.tag("two", ["home", " Garden", "HOME"]);
     out.tags = (await library.sessions()).sessions.map((s) => [s.id, s.tags]);
-    out.wrongTags = [await failed(library.tag("two", "home")), await failed(library.tag("two", [7])), await failed(library.tag("nobody", []))];
+    out.wrongTags = [await failed(library.tag("two", "home")), await failed(library.tag("two", [7])), await failed(library.tag("two", [..."123456789"])), await failed(library.tag("nobody", []))];
     const id = await library.duplicate("one");
     const copy = await openSession({ id, model: "any", store });
     out.copy = [copy.info.title, copy.layers().length === layers, JSON.stringify(copy.window()) === shown, copy.pins.list().length];
@@ -263,7 +263,7 @@ test("copies, backups and a search over every session", async () => {
     elsewhere.close();
   `);
   assert.deepEqual(Object.fromEntries(got.tags), { one: [], two: ["Garden", "home"] });
-  assert.deepEqual(got.wrongTags.map((line) => line.split(":")[0]), ["invalid_options", "invalid_options", "no_session"]);
+  assert.deepEqual(got.wrongTags.map((line) => line.split(":")[0]), ["invalid_options", "invalid_options", "invalid_setting", "no_session"]);
   assert.deepEqual(got.hits[0], ["two", "Garden", 0, "user"]);
   assert.ok(got.many > 0 && got.many <= 8);
   assert.deepEqual(got.none, []);

@@ -324,6 +324,18 @@ mod tests {
         }
     }
 
+    /// The files that say a text.
+    fn said_in(name: T, all: &[(String, String)]) -> Vec<&str> {
+        let key = format!("T::{name:?}");
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        let says = |code: &str| {
+            let mut places = code.match_indices(&key);
+            places.any(|(at, _)| !code[at + key.len()..].starts_with(is_word))
+        };
+        let said = all.iter().filter(|(_, code)| says(code));
+        said.map(|(path, _)| path.as_str()).collect()
+    }
+
     /// The files whose code comes with the part `desk` alone, as names under `src`.
     const DESK: [&str; 41] = [
         "app/view/dialog.rs",
@@ -378,20 +390,14 @@ mod tests {
         let mut all = Vec::new();
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
         sources(&root, &mut all);
-        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        let desk = |path: &str| {
+            DESK.iter()
+                .any(|file| path.ends_with(&format!("/src/{file}")))
+        };
         for name in OF_SCREENS {
             assert!(!SHOWN_BEFORE.contains(name), "{name:?}");
-            let key = format!("T::{name:?}");
-            let says = |code: &String| {
-                let mut places = code.match_indices(&key);
-                places.any(|(at, _)| !code[at + key.len()..].starts_with(is_word))
-            };
-            let desk = |path: &str| {
-                DESK.iter()
-                    .any(|file| path.ends_with(&format!("/src/{file}")))
-            };
-            let others = all.iter().filter(|(path, code)| !desk(path) && says(code));
-            let others: Vec<&String> = others.map(|(path, _)| path).collect();
+            let others = said_in(*name, &all).into_iter().filter(|path| !desk(path));
+            let others: Vec<&str> = others.collect();
             assert!(others.is_empty(), "{name:?} is said in {others:?}");
         }
         assert!(OF_SCREENS.len() > 400);
@@ -405,17 +411,9 @@ mod tests {
         sources(&root, &mut all);
         let check = |texts: &[T], places: &[&str]| {
             for name in texts {
-                let key = format!("T::{name:?}");
-                let says = |code: &str| {
-                    let mut places = code.match_indices(&key);
-                    places.any(|(at, _)| {
-                        !code[at + key.len()..].starts_with(|c: char| c.is_alphanumeric())
-                    })
-                };
-                let said = all.iter().filter(|(_, code)| says(code));
-                let said: Vec<&String> = said.map(|(path, _)| path).collect();
+                let said = said_in(*name, &all);
                 assert!(!said.is_empty(), "{name:?} is not said");
-                let there = |path: &&String| places.iter().any(|place| path.contains(place));
+                let there = |path: &&str| places.iter().any(|place| path.contains(place));
                 assert!(said.iter().all(there), "{name:?} is said in {said:?}");
             }
         };

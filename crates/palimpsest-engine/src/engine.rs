@@ -271,7 +271,7 @@ impl Engine {
 
     /// Gives a session these tags instead of those that it has. See [`tidied`] for what becomes of them.
     pub async fn tag_session(&self, id: &str, tags: &[String]) -> Result<(), EngineError> {
-        let tags = tidied(tags.iter().map(String::as_str));
+        let tags = tidied(tags.iter().map(String::as_str))?;
         self.edit_head(id, move |head| head.tags = tags).await
     }
 

@@ -5,7 +5,7 @@ use palimpsest_core::message::Seq;
 use palimpsest_core::mode::Mode;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::config::Config;
+use crate::config::{Config, ConfigError};
 use crate::glance::Glance;
 use crate::ports::StoreError;
 use crate::served::Served;
@@ -102,19 +102,27 @@ const MOST_TAGS: usize = 8;
 /// The longest tag in characters.
 const LONGEST_TAG: usize = 40;
 
-/// Tags as they are kept: without space around them, each once whatever its case, sorted. A head stays small, so there are at
-/// most eight of at most 40 characters.
-pub fn tidied<'a>(tags: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+/// Tags as they are kept: without space around them, each once whatever its case, sorted.
+///
+/// # Errors
+///
+/// [`ConfigError::InvalidValue`] for more than eight of them, or one of more than 40 characters: a head stays small.
+pub fn tidied<'a>(tags: impl IntoIterator<Item = &'a str>) -> Result<Vec<String>, ConfigError> {
     let mut all: Vec<String> = Vec::new();
     for tag in tags {
-        let tag: String = tag.trim().chars().take(LONGEST_TAG).collect();
+        let tag = tag.trim();
         let same = |known: &String| known.to_lowercase() == tag.to_lowercase();
-        if !tag.is_empty() && all.len() < MOST_TAGS && !all.iter().any(same) {
-            all.push(tag);
+        if !tag.is_empty() && !all.iter().any(same) {
+            all.push(tag.to_owned());
         }
     }
+    let is_long = |tag: &String| tag.chars().count() > LONGEST_TAG;
+    if all.len() > MOST_TAGS || all.iter().any(is_long) {
+        let why = format!("a session has at most {MOST_TAGS} tags of {LONGEST_TAG} characters");
+        return Err(ConfigError::invalid("tags", &why));
+    }
     all.sort_unstable();
-    all
+    Ok(all)
 }
 
 impl Head {
@@ -298,14 +306,17 @@ mod tests {
     #[test]
     fn tags() {
         let check = |given: &[&str], expected: &[&str]| {
-            assert_eq!(tidied(given.iter().copied()), expected, "{given:?}");
+            assert_eq!(
+                tidied(given.iter().copied()).unwrap(),
+                expected,
+                "{given:?}"
+            );
         };
         check(&[], &[]);
         check(&[" work ", "", "Baking", "WORK"], &["Baking", "work"]);
-        check(&[&"ä".repeat(50)], &[&"ä".repeat(40)]);
-        check(
-            &["9", "8", "7", "6", "5", "4", "3", "2", "1"],
-            &["2", "3", "4", "5", "6", "7", "8", "9"],
-        );
+        check(&[&"ä".repeat(40)], &[&"ä".repeat(40)]);
+        assert!(tidied([&*"ä".repeat(41)]).is_err());
+        assert!(tidied(["1", "2", "3", "4", "5", "6", "7", "8", "8"]).is_ok());
+        assert!(tidied(["1", "2", "3", "4", "5", "6", "7", "8", "9"]).is_err());
     }
 }

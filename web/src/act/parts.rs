@@ -36,7 +36,7 @@ use crate::settings::actions::{model, profiles, pull, server};
 use crate::settings::data::connection::Connection;
 use crate::state::{Dialog, Undo};
 use crate::text::{self, learn};
-use crate::tools::actions::calls::{self, Tools, Verdict};
+use crate::tools::actions::calls::{self, Permission, Tools};
 use crate::tools::actions::servers as tool_servers;
 
 part! {
@@ -250,7 +250,7 @@ part! {
         /// Lets the model look up what was said, in the open session and in new ones, or no longer.
         fn offer_own_tools(on: bool) = tool_servers::offer_own_tools;
         /// A person answers the question about a call.
-        fn decide_call(id: u32, verdict: Verdict) = calls::decide_call;
+        fn decide_call(id: u32, permission: Permission) = calls::decide_call;
         answer {
             /// The tools for the next message of a session: see [`calls::offered_tools`].
             fn offered_tools(session: Session) -> LocalFuture<'static, Option<Tools>> = calls::offered_tools;

@@ -80,8 +80,8 @@ export interface Library {
   /** Puts a session first, or (`false`) back among the others. */
   pin(id: string, pinned?: boolean): Promise<void>;
   /**
-   * Gives a session these tags instead of those that it has. Space around them goes, each counts once whatever its case; the first eight
-   * are kept, with at most 40 characters each.
+   * Gives a session these tags instead of those that it has: at most eight, of at most 40 characters each, else `invalid_setting`. Space
+   * around them goes, and each counts once whatever its case.
    */
   tag(id: string, tags: readonly string[]): Promise<void>;
   /**

@@ -255,11 +255,13 @@ pub(crate) async fn talk(back: &Rc<Back>, session: &Session, turn: Turn) {
                 if said.as_ref() == Some(&kept_draft(own.id())) {
                     keep_draft(own.id(), "");
                 }
-                let back = Rc::clone(&back);
-                spawn_local(async move {
-                    show_all(&back).await;
-                    list(&back).await;
-                });
+                if back.shows(&own) {
+                    let back = Rc::clone(&back);
+                    spawn_local(async move {
+                        show_all(&back).await;
+                        list(&back).await;
+                    });
+                }
             }
             _ if !back.shows(&own) => {}
             SendEvent::Delta(delta) => {
@@ -275,8 +277,10 @@ pub(crate) async fn talk(back: &Rc<Back>, session: &Session, turn: Turn) {
                 state.say(t(T::StatusMessageWaits));
             }
             SendEvent::Tool(_) => {
-                called.set(true);
-                next_round(&back, &own);
+                // the calls of a round are stored together
+                if !called.replace(true) {
+                    next_round(&back, &own);
+                }
             }
         }
     };
@@ -324,13 +328,13 @@ pub(crate) async fn talk(back: &Rc<Back>, session: &Session, turn: Turn) {
     }
 }
 
-/// The options with the tools that the person has set up, where the session's model can use some.
+/// The options with the tools that the person has set up, unless the session's model is known to use none.
 async fn with_tools(state: AppState, session: &Session, options: SendOptions) -> SendOptions {
     let model = session.head().model;
-    let is_able = |m: &ModelEntry| m.name == model && (m.can("tools") || !m.can("completion"));
-    let is_able = state.models.with_untracked(|all| all.iter().any(is_able));
+    let is_unable = |m: &ModelEntry| m.name == model && m.is_toolless();
+    let is_unable = state.models.with_untracked(|all| all.iter().any(is_unable));
     let is_set_up = |s: &Settings| !s.tool_servers.is_empty();
-    if guest::asks() || !is_able || !state.settings.with_untracked(is_set_up) {
+    if guest::asks() || is_unable || !state.settings.with_untracked(is_set_up) {
         return options;
     }
     toolbox().wait().await;

@@ -45,7 +45,7 @@ pub(crate) fn tune(state: AppState, request: &mut ChatRequest) {
     };
     let (may_think, is_blind) = (is(ModelEntry::may_think), is(ModelEntry::is_blind));
     // Ollama refuses tools for a model that cannot use them
-    if is(|m| m.can("completion") && !m.can("tools")) {
+    if is(ModelEntry::is_toolless) {
         request.tools.clear();
     }
     // and images for one that sees none

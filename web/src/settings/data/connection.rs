@@ -32,6 +32,11 @@ impl ModelEntry {
         self.can("completion") && !self.can("vision") && !self.can("multimodal")
     }
 
+    /// Returns `true` if the server lists its abilities, and using tools is none of them.
+    pub fn is_toolless(&self) -> bool {
+        self.can("completion") && !self.can("tools")
+    }
+
     /// Returns `true` if it can think, or if the server does not list abilities.
     pub fn may_think(&self) -> bool {
         self.untold || self.can("thinking")

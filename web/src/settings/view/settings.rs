@@ -93,7 +93,7 @@ fn compaction(state: AppState) -> El {
         .child(policy::editor(state))
 }
 
-/// What a model may do beside writing.
+/// The tools of a model.
 fn tools() -> El {
     el("section")
         .attr("aria-labelledby", "h-tools")

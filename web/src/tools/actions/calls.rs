@@ -24,9 +24,9 @@ use crate::tools::data::server::{Offered, ToolServer, name_of, offer};
 /// The tools that a message goes with: their definitions, and what answers calls of them.
 pub(crate) type Tools = (Vec<Value>, Rc<dyn ToolHandler>);
 
-/// The answer to the question whether a call may run.
+/// A person's answer to the question whether a call may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum Permission {
     /// This time.
     Once,
     /// From now on, whenever the model calls this tool.
@@ -42,7 +42,7 @@ thread_local! {
     /// The calls that wait for a person, or run, in any session.
     static CALLS: Signal<Vec<Call>> = Signal::lasting(Vec::new());
     /// The calls that wait for an answer, by their numbers.
-    static ASKED: RefCell<BTreeMap<u32, oneshot::Sender<Verdict>>> = const { RefCell::new(BTreeMap::new()) };
+    static ASKED: RefCell<BTreeMap<u32, oneshot::Sender<Permission>>> = const { RefCell::new(BTreeMap::new()) };
     /// The number of the last call.
     static LAST: Cell<u32> = const { Cell::new(0) };
 }
@@ -117,9 +117,9 @@ pub(crate) fn offered_tools(session: Session) -> LocalFuture<'static, Option<Too
 }
 
 /// A person answers the question about a call.
-pub(crate) fn decide_call(id: u32, verdict: Verdict) {
+pub(crate) fn decide_call(id: u32, permission: Permission) {
     if let Some(asked) = ASKED.with_borrow_mut(|all| all.remove(&id)) {
-        let _ = asked.send(verdict);
+        let _ = asked.send(permission);
     }
 }
 
@@ -152,14 +152,16 @@ impl Handler {
         };
         let server = &self.servers[called.server];
         let tool = called.tool.name.clone();
-        let shown = Shown::of(self, server, &tool, &given);
+        let pending = Pending::of(self, server, &tool, &given);
         if !self.is_allowed(server, &tool) {
-            match shown.ask().await {
-                Verdict::Once => {}
-                Verdict::Always => servers::allow_tool(server.address.clone(), tool.clone(), true),
-                Verdict::No => return Err("The person did not allow this call.".to_owned()),
+            match pending.ask(&tool).await {
+                Permission::Once => {}
+                Permission::Always => {
+                    servers::allow_tool(server.address.clone(), tool.clone(), true)
+                }
+                Permission::No => return Err("The person did not allow this call.".to_owned()),
             }
-            shown.runs();
+            pending.runs();
         }
         Client::to(server).call(&tool, &given).await
     }
@@ -173,13 +175,13 @@ impl Handler {
 }
 
 /// A call on the page, until it has its result or its reply is stopped.
-struct Shown {
+struct Pending {
     state: AppState,
     session: String,
     id: u32,
 }
 
-impl Shown {
+impl Pending {
     fn of(handler: &Handler, server: &ToolServer, tool: &str, given: &Value) -> Self {
         let id = LAST.get() + 1;
         LAST.set(id);
@@ -208,17 +210,13 @@ impl Shown {
     }
 
     /// Asks the person.
-    async fn ask(&self) -> Verdict {
+    async fn ask(&self, tool: &str) -> Permission {
         let (answer, answered) = oneshot::channel();
         ASKED.with_borrow_mut(|all| all.insert(self.id, answer));
         self.edit(|call| call.asks = true);
-        let tool = running().with_untracked(|all| {
-            let call = all.iter().find(|call| call.id == self.id);
-            call.map(|call| call.tool.clone()).unwrap_or_default()
-        });
-        self.state.say(fill(T::ToolAsks, &[&tool]));
-        self.tell_elsewhere(&tool);
-        answered.await.unwrap_or(Verdict::No)
+        self.state.say(fill(T::ToolAsks, &[tool]));
+        self.tell_elsewhere(tool);
+        answered.await.unwrap_or(Permission::No)
     }
 
     /// Tells a person who looks at another session that one waits.
@@ -242,7 +240,7 @@ impl Shown {
     }
 }
 
-impl Drop for Shown {
+impl Drop for Pending {
     fn drop(&mut self) {
         ASKED.with_borrow_mut(|all| all.remove(&self.id));
         change(self.state, |all| all.retain(|call| call.id != self.id));

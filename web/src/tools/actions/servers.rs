@@ -45,7 +45,7 @@ const REASON: usize = 16 << 10;
 
 /// The findings at a tool server.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) enum Found {
+pub(crate) enum Findings {
     /// It is asked.
     #[default]
     Asking,
@@ -57,11 +57,11 @@ pub(crate) enum Found {
 
 thread_local! {
     static CLIENTS: RefCell<Vec<Rc<Client>>> = const { RefCell::new(Vec::new()) };
-    static FOUND: Signal<BTreeMap<String, Found>> = Signal::lasting(BTreeMap::new());
+    static FOUND: Signal<BTreeMap<String, Findings>> = Signal::lasting(BTreeMap::new());
 }
 
-/// What was found at the servers that were asked, by their addresses.
-pub(crate) fn found() -> Signal<BTreeMap<String, Found>> {
+/// The findings at the servers that were asked, by their addresses.
+pub(crate) fn found() -> Signal<BTreeMap<String, Findings>> {
     FOUND.with(|found| *found)
 }
 
@@ -71,7 +71,7 @@ enum Trouble {
     Way(ModelError),
     /// It refused with this status, and perhaps with words.
     Status(u16, String),
-    /// What it said.
+    /// Its answer is an error, or none.
     Fault(Fault),
 }
 
@@ -161,14 +161,14 @@ impl Client {
         if let Some(tools) = self.tools.borrow().clone() {
             return Ok(tools);
         }
-        self.tell(Found::Asking);
+        self.tell(Findings::Asking);
         let found = self.connect().await.map(Rc::new);
         let found = found.map_err(|trouble| trouble.sentence(&self.address));
         self.failed_at.set(found.is_err().then(now));
         self.tools.replace(found.as_ref().ok().cloned());
         self.tell(match found.clone() {
-            Ok(tools) => Found::Tools(tools),
-            Err(why) => Found::Failed(why),
+            Ok(tools) => Findings::Tools(tools),
+            Err(why) => Findings::Failed(why),
         });
         found
     }
@@ -178,7 +178,7 @@ impl Client {
         self.failed_at.get().is_some_and(|at| now() < at + REST)
     }
 
-    fn tell(&self, what: Found) {
+    fn tell(&self, what: Findings) {
         found().update(|all| {
             all.insert(self.address.clone(), what);
         });
@@ -346,34 +346,42 @@ fn edit(address: &str, edit: impl FnOnce(&mut ToolServer)) {
     });
 }
 
-/// Adds a tool server and asks what it offers. One that is known gets the key.
+/// Forgets the connection to a server, and the findings there.
+fn forget(address: &str) {
+    CLIENTS.with_borrow_mut(|all| all.retain(|one| one.address != address));
+    found().update(|all| {
+        all.remove(address);
+    });
+}
+
+/// Adds a tool server and asks what it offers. One that is known gets the key, and keeps what a person chose of its tools.
 pub(crate) fn add_tool_server(address: String, key: String) {
     let address = address.trim().to_owned();
     if origin_of(&address).is_none() {
         let why = fill(T::ToolsNoAddress, &[&address]);
         found().update(|all| {
-            all.insert(String::new(), Found::Failed(why));
+            all.insert(String::new(), Findings::Failed(why));
         });
         return;
     }
     found().update(|all| {
         all.remove("");
-        all.remove(&address);
     });
+    forget(&address);
     edit_all(|all| {
-        all.retain(|one| one.address != address);
-        all.push(ToolServer {
-            address,
-            key: key.trim().to_owned(),
-            ..ToolServer::default()
-        });
+        let known = all.iter().position(|one| one.address == address);
+        let mut server = known.map(|at| all.remove(at)).unwrap_or_default();
+        server.address = address;
+        key.trim().clone_into(&mut server.key);
+        server.paused = false;
+        all.push(server);
     });
     look_at_tools();
 }
 
 /// Forgets a tool server.
 pub(crate) fn drop_tool_server(address: String) {
-    CLIENTS.with_borrow_mut(|all| all.retain(|one| one.address != address));
+    forget(&address);
     edit_all(|all| all.retain(|one| one.address != address));
 }
 
@@ -385,10 +393,7 @@ pub(crate) fn pause_tool_server(address: String, paused: bool) {
 
 /// Asks a server again what it offers.
 pub(crate) fn ask_tool_server(address: String) {
-    CLIENTS.with_borrow_mut(|all| all.retain(|one| one.address != address));
-    found().update(|all| {
-        all.remove(&address);
-    });
+    forget(&address);
     look_at_tools();
 }
 

@@ -17,7 +17,7 @@ pub const MOST_PAGES: usize = 20;
 pub struct Tool {
     /// Its name on the server.
     pub name: String,
-    /// What it does, in words for the model.
+    /// Its description for the model.
     pub description: String,
     /// The JSON schema of its arguments.
     pub schema: Value,
@@ -111,7 +111,7 @@ pub fn words(result: &Value) -> Result<String, String> {
 pub enum Fault {
     /// The server's own words.
     Told(String),
-    /// What came is no answer of this protocol.
+    /// The body holds no answer of this protocol.
     NoAnswer,
 }
 

@@ -6,7 +6,7 @@ use crate::act;
 use crate::platform::el::{El, each, el};
 use crate::state::AppState;
 use crate::text::{T, fill};
-use crate::tools::actions::calls::{Verdict, running};
+use crate::tools::actions::calls::{Permission, running};
 use crate::tools::data::call::Call;
 use crate::widgets::field::button;
 
@@ -42,8 +42,9 @@ pub fn calls() -> AnyView {
 
 fn question(call: &Call) -> El {
     let id = call.id;
-    let decide =
-        move |name: T, verdict: Verdict| button(name, move || act::decide_call(id, verdict));
+    let decide = move |name: T, permission: Permission| {
+        button(name, move || act::decide_call(id, permission))
+    };
     let label = fill(T::ToolAsks, &[&call.tool]);
     el("div")
         .class("keep-it")
@@ -58,9 +59,9 @@ fn question(call: &Call) -> El {
                 )
                 .child(el("b").child(call.tool.clone())),
         )
-        .child(decide(T::ToolOnce, Verdict::Once))
-        .child(decide(T::ToolAlways, Verdict::Always))
-        .child(decide(T::ToolNo, Verdict::No))
+        .child(decide(T::ToolOnce, Permission::Once))
+        .child(decide(T::ToolAlways, Permission::Always))
+        .child(decide(T::ToolNo, Permission::No))
         .child(
             el("pre")
                 .attr("tabindex", "0")

@@ -9,9 +9,10 @@ use crate::platform::el::{El, el, live_on, nothing};
 use crate::platform::icon::icon;
 use crate::platform::page;
 use crate::settings::Settings;
+use crate::settings::data::connection::ModelEntry;
 use crate::state::AppState;
 use crate::text::{T, fill, number, t};
-use crate::tools::actions::servers::{Found, found};
+use crate::tools::actions::servers::{Findings, found};
 use crate::tools::data::server::{self, Offered, ToolServer, name_of, offer};
 use crate::widgets::field::{link, tick};
 
@@ -54,7 +55,7 @@ fn without_tools(state: AppState) -> AnyView {
         let model = state.model();
         let cannot = state.models.with(|all| {
             let known = all.iter().find(|one| one.name == model);
-            known.is_some_and(|one| one.can("completion") && !one.can("tools"))
+            known.is_some_and(ModelEntry::is_toolless)
         });
         cannot.then_some(model)
     };
@@ -80,7 +81,7 @@ fn new_server() -> El {
         )
     };
     let wrong = move || match found().with(|all| all.get("").cloned()) {
-        Some(Found::Failed(why)) => why,
+        Some(Findings::Failed(why)) => why,
         _ => String::new(),
     };
     el("form")
@@ -137,13 +138,13 @@ fn one(state: AppState, at: usize, address: &str, paused: bool) -> El {
         .child(acts)
         .live_on(found_here, move |found| match found {
             _ if paused => nothing(),
-            None | Some(Found::Asking) => el("p").class("sub").child(t(T::Connecting)).view(),
-            Some(Found::Failed(why)) => el("p")
+            None | Some(Findings::Asking) => el("p").class("sub").child(t(T::Connecting)).view(),
+            Some(Findings::Failed(why)) => el("p")
                 .class("badc")
                 .attr("role", "alert")
                 .child(why.clone())
                 .view(),
-            Some(Found::Tools(tools)) => {
+            Some(Findings::Tools(tools)) => {
                 let all = offer(tools.iter().map(|tool| (at, tool.clone())), &[]);
                 listed(state, at, &shown, all).view()
             }
