@@ -157,7 +157,7 @@ impl Handler {
             match pending.ask(&tool).await {
                 Permission::Once => {}
                 Permission::Always => {
-                    servers::allow_tool(server.address.clone(), tool.clone(), true)
+                    servers::allow_tool(server.address.clone(), tool.clone(), true);
                 }
                 Permission::No => return Err("The person did not allow this call.".to_owned()),
             }
