@@ -21,12 +21,15 @@ test("sessions are found by their tags", SLOW, async () => {
     await until(page, (title) => document.querySelector("#h-chat").textContent === title, title);
   }
   await page.evaluate(() => (location.hash = "#library"));
-  const tag = async (title, tags) => {
+  const give = async (title, tags) => {
     await click(page, `[aria-label='Title and tags: ${title}']`);
     await page.waitForSelector("#new-tags");
     await put(page, "#new-tags", tags);
     await click(page, "dialog .btn.solid");
     await until(page, () => !document.querySelector("dialog[open]"));
+  };
+  const tag = async (title, tags) => {
+    await give(title, tags);
     const first = tags.split(",")[0];
     await until(page, (title, first) => [...document.querySelectorAll("table.rows tbody th")].some((one) => one.textContent.includes(title) && one.querySelector("small")?.textContent.includes(first)), title, first);
   };
@@ -41,7 +44,7 @@ test("sessions are found by their tags", SLOW, async () => {
   assert.equal(await page.$eval("#tags button:nth-of-type(3)", (one) => one.getAttribute("aria-pressed")), "true");
 
   // one that loses the tag goes; the title and the other tags stay
-  await tag("Rye bread", "baking");
+  await give("Rye bread", "baking");
   await until(page, () => document.querySelectorAll("table.rows tbody tr").length === 1);
   await click(page, "#tags button:nth-of-type(1)");
   await until(page, () => document.querySelectorAll("table.rows tbody tr").length >= 3);
