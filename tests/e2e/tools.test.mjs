@@ -31,7 +31,7 @@ const question = (page, tool) => until(page, (tool) => document.querySelector("#
 const choose = (page, n) => click(page, `#calls [role=group] .btn:nth-of-type(${n})`);
 const [ALLOW, ALWAYS, REFUSE] = [1, 2, 3];
 
-/** 19.7: what a tool gives goes to the model; each call is asked about, until its tool is allowed for good. */
+/** 19.7: the model reads what a tool gives; each call is asked about, until its tool is allowed for good. */
 for (const engine of ENGINES) test(`a model uses the tools that a person allows (${engine})`, SLOW, async () => {
   const server = await startTools();
   const replies = [
@@ -227,6 +227,31 @@ test("what is said while tools are looked for is not lost", SLOW, async () => {
     await page.reload();
     await ready(page);
     assert.equal(await page.$eval("#msg", (field) => field.value), "");
+    await world.end(asked({ url }));
+  } finally {
+    silent.close();
+    silent.closeAllConnections();
+  }
+});
+
+/** The looking for tools is stopped like a reply: the message is stored, and no model is asked. */
+test("a reply is stopped while tools are looked for", SLOW, async () => {
+  const silent = http.createServer(() => {});
+  await new Promise((done) => { silent.listen(0, "127.0.0.1", done); });
+  const url = `http://127.0.0.1:${silent.address().port}/mcp`;
+  const world = await begin({ script: { replies: ["Here I am."] }, settings: { tool_servers: JSON.stringify([{ address: url }]) } });
+  const { page } = world;
+  try {
+    await ready(page);
+    await say(page, "A question of many words");
+    await page.waitForSelector(".replying");
+    await click(page, "#stop");
+    await until(page, () => !document.querySelector(".replying") && document.querySelectorAll(".thread .msg").length === 1);
+    assert.deepEqual(world.chats(), []);
+    assert.equal(await page.$eval("#msg", (field) => field.value), "", "it stands in the thread");
+    await page.reload();
+    await ready(page);
+    await until(page, () => document.querySelector(".thread .msg").textContent.includes("A question of many words"));
     await world.end(asked({ url }));
   } finally {
     silent.close();

@@ -51,6 +51,8 @@ pub(crate) struct Back {
     pub(crate) costs: RefCell<SortedMap<u32, Stats>>,
     /// The files that go with the next message of sessions that are not shown. They are gone with the page.
     pub(crate) unsent: RefCell<SortedMap<String, Vec<Attached>>>,
+    /// The replies that have begun and can be stopped, by their sessions.
+    pub(crate) replies: RefCell<SortedMap<String, Abort>>,
     /// What has come in of a reply and is not shown yet.
     pub(crate) incoming: RefCell<Incoming>,
     /// Sessions whose model was asked for a title in this visit.
@@ -95,6 +97,7 @@ impl Back {
             rests: Cell::new(0),
             costs: RefCell::default(),
             unsent: RefCell::default(),
+            replies: RefCell::default(),
             incoming: RefCell::default(),
             titled: RefCell::default(),
             titling: RefCell::default(),
@@ -149,6 +152,12 @@ impl Back {
             note(t(T::NoSession).to_owned(), true);
         }
         session
+    }
+
+    /// Stops the replies in all sessions. What has arrived of them is kept.
+    pub(crate) fn stop_replies(&self) {
+        let replies = self.replies.borrow().clone();
+        replies.values().for_each(Abort::abort);
     }
 
     /// Whether this is the session that is shown. Another one may still be replying.

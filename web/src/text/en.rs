@@ -101,7 +101,7 @@ texts! {
         InLayer: "in layer {}",
         Thought: "Thinking (not sent again)",
         ToolFailed: "error",
-        ToolPending: "no result",
+        ToolPending: "no result yet",
         MoreLines: "{} more lines",
         ReadWrote: "read {}, wrote {}",
         Speed: "{} tok/s",

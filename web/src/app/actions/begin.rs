@@ -249,8 +249,8 @@ pub fn end() {
     back.presence.replace(None);
     title::give_way(&back);
     leave_draft(&back);
+    back.stop_replies();
     if let Some(session) = back.session.take() {
         session.off(back.listener.get());
-        session.stop();
     }
 }

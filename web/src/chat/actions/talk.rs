@@ -3,12 +3,14 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use futures_channel::oneshot;
+use futures_util::future::{Either, select};
 use leptos::task::spawn_local;
 use palimpsest_core::message::{Ended, Part};
 use palimpsest_core::request::ModelError;
 use palimpsest_engine::Session;
 use palimpsest_engine::error::EngineError;
-use palimpsest_engine::ports::Signal;
+use palimpsest_engine::ports::{Abort, Signal};
 use palimpsest_engine::session::{self, NewMessage, SendEvent, SendOptions};
 
 use crate::act::{
@@ -195,8 +197,13 @@ pub(crate) fn keep_part() {
 
 /// Stops the reply. The text so far is kept.
 pub fn stop() {
-    if let Some(session) = back().and_then(|b| b.session()) {
-        session.stop();
+    if let Some(back) = back()
+        && let Some(session) = back.session()
+    {
+        let running = back.replies.borrow().get(session.id()).cloned();
+        if let Some(running) = running {
+            running.abort();
+        }
     }
 }
 
@@ -210,90 +217,65 @@ pub(crate) enum Turn {
     GoesOn,
 }
 
+/// A reply that has begun in a session. It can be stopped until it has ended, however it ends.
+struct Begun<'a> {
+    back: &'a Back,
+    session: &'a str,
+    abort: Abort,
+}
+
+impl<'a> Begun<'a> {
+    fn new(back: &'a Back, session: &'a str) -> Self {
+        let abort = Abort::new();
+        back.replies
+            .borrow_mut()
+            .insert(session.to_owned(), abort.clone());
+        Self {
+            back,
+            session,
+            abort,
+        }
+    }
+}
+
+impl Drop for Begun<'_> {
+    fn drop(&mut self) {
+        self.back.replies.borrow_mut().remove(self.session);
+    }
+}
+
 pub(crate) async fn talk(back: &Rc<Back>, session: &Session, turn: Turn) {
     let state = back.state;
+    let begun = Begun::new(back, session.id());
     title::give_way(back);
     let provider = server::provider(state.settings.with_untracked(|s| s.server));
     // a store that fails says so when the message is stored
     let _ = session.set_provider(provider).await;
     give_model(back, session).await;
     forget_failure(state);
-    *back.incoming.borrow_mut() = Incoming::default();
-    let prior = match &turn {
-        Turn::GoesOn => session.unfinished(),
-        _ => None,
+    begin_to_show(back, session, &turn);
+    let stop = begun.abort.signal();
+    let options = with_tools(state, session, parameters::options(back), &stop).await;
+    let said = match &turn {
+        Turn::Says(message) => Some(message.clone()),
+        Turn::Waits | Turn::GoesOn => None,
     };
-    let so_far = |thinking: bool| {
-        let parts = prior.iter().flat_map(|m| &m.parts);
-        let said = parts.filter(|p| matches!(p, Part::Thinking { .. }) == thinking);
-        said.map(Part::words).collect::<String>()
+    let hearing = Hearing {
+        back: Rc::clone(back),
+        session: session.clone(),
+        said: said
+            .as_ref()
+            .and_then(|message| message.parts.first())
+            .map(|part| part.words().to_owned()),
+        called: Cell::new(false),
     };
-    state.reply_text.set(so_far(false));
-    state.reply_thinking.set(so_far(true));
-    let head = session.head();
-    let place = |n: u32| head.last_seq.map_or(n, |s| thread::place(s) + n);
-    let seq = place(if matches!(turn, Turn::Says(_)) { 2 } else { 1 });
-    state.reply.set(Some(Reply {
-        name: head.model.clone(),
-        seq,
-        instead: prior.map(|m| thread::place(m.seq)),
-        tokens: 0,
-        waits: None,
-    }));
-    state.say(t(T::ReplyStreaming));
-    let options = with_tools(state, session, parameters::options(back)).await;
-    let hear = {
-        let back = Rc::clone(back);
-        let own = session.clone();
-        let called = Cell::new(false);
-        let said = match &turn {
-            Turn::Says(message) => message.parts.first().map(|part| part.words().to_owned()),
-            _ => None,
-        };
-        move |event: SendEvent| match event {
-            SendEvent::Stored(_) => {
-                if said.as_ref() == Some(&kept_draft(own.id())) {
-                    keep_draft(own.id(), "");
-                }
-                if back.shows(&own) {
-                    let back = Rc::clone(&back);
-                    spawn_local(async move {
-                        show_all(&back).await;
-                        list(&back).await;
-                    });
-                }
-            }
-            _ if !back.shows(&own) => {}
-            SendEvent::Delta(delta) => {
-                waits(state, None);
-                if called.replace(false) {
-                    next_round(&back, &own);
-                }
-                take_in(&back, &delta);
-            }
-            SendEvent::Waiting => {
-                let chosen = own.config().compression.wait_seconds;
-                waits(state, Some(chosen.unwrap_or(USUAL_WAIT)));
-                state.say(t(T::StatusMessageWaits));
-            }
-            SendEvent::Tool(_) => {
-                // the calls of a round are stored together
-                if !called.replace(true) {
-                    next_round(&back, &own);
-                }
-            }
-        }
-    };
-    let mut keep = None;
-    let never = Signal::never();
+    let hear = |event: SendEvent| hearing.hear(event);
     let result = match turn {
-        Turn::Says(message) => {
-            keep = Some(message.clone());
-            session.send(message, &options, never, &hear).await
-        }
-        Turn::Waits => session.reply(&options, never, &hear).await,
-        Turn::GoesOn => session.continue_reply(&options, never, &hear).await,
+        Turn::Says(message) => session.send(message, &options, stop, &hear).await,
+        Turn::Waits => session.reply(&options, stop, &hear).await,
+        Turn::GoesOn => session.continue_reply(&options, stop, &hear).await,
     };
+    drop(begun);
     if back.shows(session) {
         state.reply.set(None);
     }
@@ -308,7 +290,7 @@ pub(crate) async fn talk(back: &Rc<Back>, session: &Session, turn: Turn) {
             });
             None
         }
-        Err(error) => failed_reply(back, session, error, keep),
+        Err(error) => failed_reply(back, session, error, said),
     };
     if let Some(next) = goes_on {
         return go_on_in(back, session, &next).await;
@@ -328,8 +310,92 @@ pub(crate) async fn talk(back: &Rc<Back>, session: &Session, turn: Turn) {
     }
 }
 
-/// The options with the tools that the person has set up, unless the session's model is known to use none.
-async fn with_tools(state: AppState, session: &Session, options: SendOptions) -> SendOptions {
+/// Shows a reply that has begun: empty, or with the words that it goes on with.
+fn begin_to_show(back: &Back, session: &Session, turn: &Turn) {
+    let state = back.state;
+    *back.incoming.borrow_mut() = Incoming::default();
+    let prior = match turn {
+        Turn::GoesOn => session.unfinished(),
+        Turn::Says(_) | Turn::Waits => None,
+    };
+    let so_far = |thinking: bool| {
+        let parts = prior.iter().flat_map(|m| &m.parts);
+        let said = parts.filter(|p| matches!(p, Part::Thinking { .. }) == thinking);
+        said.map(Part::words).collect::<String>()
+    };
+    state.reply_text.set(so_far(false));
+    state.reply_thinking.set(so_far(true));
+    let head = session.head();
+    let place = |n: u32| head.last_seq.map_or(n, |s| thread::place(s) + n);
+    let seq = place(if matches!(turn, Turn::Says(_)) { 2 } else { 1 });
+    state.reply.set(Some(Reply {
+        name: head.model.clone(),
+        seq,
+        instead: prior.map(|m| thread::place(m.seq)),
+        tokens: 0,
+        waits: None,
+    }));
+    state.say(t(T::ReplyStreaming));
+}
+
+/// Shows what happens to a reply while it comes in.
+struct Hearing {
+    back: Rc<Back>,
+    session: Session,
+    /// The words of the message that asked for it.
+    said: Option<String>,
+    /// Tools of this round have been called.
+    called: Cell<bool>,
+}
+
+impl Hearing {
+    fn hear(&self, event: SendEvent) {
+        let (back, session) = (&self.back, &self.session);
+        let state = back.state;
+        match event {
+            SendEvent::Stored(_) => {
+                if self.said.as_ref() == Some(&kept_draft(session.id())) {
+                    keep_draft(session.id(), "");
+                }
+                if back.shows(session) {
+                    let back = Rc::clone(back);
+                    spawn_local(async move {
+                        show_all(&back).await;
+                        list(&back).await;
+                    });
+                }
+            }
+            _ if !back.shows(session) => {}
+            SendEvent::Delta(delta) => {
+                waits(state, None);
+                if self.called.replace(false) {
+                    next_round(back, session);
+                }
+                take_in(back, &delta);
+            }
+            SendEvent::Waiting => {
+                let chosen = session.config().compression.wait_seconds;
+                waits(state, Some(chosen.unwrap_or(USUAL_WAIT)));
+                state.say(t(T::StatusMessageWaits));
+            }
+            SendEvent::Tool(_) => {
+                // the calls of a round are stored together
+                if !self.called.replace(true) {
+                    next_round(back, session);
+                }
+            }
+        }
+    }
+}
+
+/// The options with the tools that the person has set up, unless the session's model is known to use none, or the reply is
+/// stopped before they are found.
+async fn with_tools(
+    state: AppState,
+    session: &Session,
+    options: SendOptions,
+    stop: &Signal,
+) -> SendOptions {
     let model = session.head().model;
     let is_unable = |m: &ModelEntry| m.name == model && m.is_toolless();
     let is_unable = state.models.with_untracked(|all| all.iter().any(is_unable));
@@ -337,17 +403,22 @@ async fn with_tools(state: AppState, session: &Session, options: SendOptions) ->
     if guest::asks() || is_unable || !state.settings.with_untracked(is_set_up) {
         return options;
     }
-    toolbox().wait().await;
-    let Some(offered) = parts::offered_tools(session.clone()) else {
-        return options;
-    };
-    match offered.await {
-        Some((tools, handler)) => SendOptions {
+    let (tell, told) = oneshot::channel();
+    let session = session.clone();
+    // what is found after a stop serves the next message
+    spawn_local(async move {
+        toolbox().wait().await;
+        if let Some(offered) = parts::offered_tools(session) {
+            let _ = tell.send(offered.await);
+        }
+    });
+    match select(told, Box::pin(stop.aborted())).await {
+        Either::Left((Ok(Some((tools, handler))), _)) => SendOptions {
             tools,
             handler: Some(handler),
             ..options
         },
-        None => options,
+        _ => options,
     }
 }
 

@@ -346,8 +346,8 @@ pub(crate) fn erase() {
             Ok(ids) => ids,
             Err(error) => return failed(&back, &error.into()),
         };
+        back.stop_replies();
         if let Some(session) = back.session() {
-            session.stop();
             session.off(back.listener.get());
         }
         *back.session.borrow_mut() = None;
