@@ -35,7 +35,7 @@ pub(crate) struct Choice {
 impl Choice {
     fn takes(&self, step: &Step) -> bool {
         if !self.only.is_empty() {
-            return self.only.iter().any(|name| name == step.name);
+            return self.only.iter().any(|name| step.is_called(name));
         }
         match step.when {
             When::Always => true,
@@ -57,7 +57,7 @@ enum When {
 enum Lane {
     /// Compiles. It leaves the processor to [`Lane::Drive`], whose tests wait for pages and servers.
     Build,
-    /// Drives browsers, servers and package managers.
+    /// Drives browsers, servers and package managers. Two such steps run side by side when nothing is left to compile.
     Drive,
     /// Runs with no other step at its side: it uses all cores, or compares times.
     Alone,
@@ -84,6 +84,14 @@ struct Step {
     does: Does,
 }
 
+impl Step {
+    /// Returns `true` for its name, and for what stands before a number at the end of it: `journeys` means both halves.
+    fn is_called(&self, name: &str) -> bool {
+        let half = self.name.strip_prefix(name);
+        half.is_some_and(|rest| rest.is_empty() || matches!(rest, "-1" | "-2"))
+    }
+}
+
 /// Crates that only make sense in a JavaScript host: linted and tested for wasm.
 const FOR_JAVASCRIPT: [(&str, &str); 3] = [
     ("palimpsest-browser", "crates/palimpsest-browser"),
@@ -106,7 +114,8 @@ const STEPS: &[Step] = &[
     Step { name: "oracle",      when: When::All,    lane: Lane::Alone, after: &[], read: Read::Cargo, minutes: 60, does: Does::Run(|m| vec![cargo(m, &format!("test --release --manifest-path tests/oracle/Cargo.toml{}", recordings(m)))]) },
     Step { name: "properties",  when: When::All,    lane: Lane::Alone, after: &[], read: Read::Cargo, minutes: 60, does: Does::Run(properties) },
     Step { name: "ollama",      when: When::Always, lane: Lane::Drive, after: &[], read: Read::Node,  minutes: 10, does: Does::Run(|m| vec![node_tests(m, "tests/ollama", |file| file != "llama.test.mjs")]) },
-    Step { name: "journeys",    when: When::Always, lane: Lane::Drive, after: &["app"], read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/e2e", |file| file != "axe.test.mjs" && !LLAMA.contains(&file))]) },
+    Step { name: "journeys-1",  when: When::Always, lane: Lane::Drive, after: &["app"], read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/e2e", |file| is_journey(file) && file < MIDDLE)]) },
+    Step { name: "journeys-2",  when: When::Always, lane: Lane::Drive, after: &["app"], read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/e2e", |file| is_journey(file) && file >= MIDDLE)]) },
     Step { name: "packaging",   when: When::Always, lane: Lane::Drive, after: &["package"], read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/packaging", |_| true)]) },
     Step { name: "forget",      when: When::Always, lane: Lane::Drive, after: &["app", "package"], read: Read::Node,  minutes: 30, does: Does::Run(|m| vec![node_tests(m, "tests/forget", |_| true)]) },
     Step { name: "size",        when: When::Always, lane: Lane::Drive, after: &["app", "package"], read: Read::Exit,  minutes: 5,  does: Does::Call(size::report) },
@@ -132,6 +141,14 @@ fn cargo(machine: &Machine, arguments: &str) -> Command {
 
 /// The journeys that talk with a real model.
 const LLAMA: [&str; 2] = ["llama.test.mjs", "resident-llama.test.mjs"];
+
+/// The first letter of the second half of the journeys. Both take as long.
+const MIDDLE: &str = "i";
+
+/// Returns `true` for the journeys of every run: those that need no real model, and no minutes for each theme.
+fn is_journey(file: &str) -> bool {
+    file != "axe.test.mjs" && !LLAMA.contains(&file)
+}
 
 /// Node's test runner over the files `*.test.mjs` of a folder that are wanted.
 fn node_tests(machine: &Machine, folder: &str, wanted: fn(&str) -> bool) -> Command {
@@ -245,7 +262,7 @@ pub(crate) fn run(places: &Places, choice: &Choice) -> ExitCode {
         || choice.only.iter().any(|name| {
             STEPS
                 .iter()
-                .any(|step| step.name == name && step.when == When::All)
+                .any(|step| step.is_called(name) && step.when == When::All)
         })
     {
         parts.extend([Part::Model, Part::Oracles, Part::Lighthouse]);
@@ -257,7 +274,7 @@ pub(crate) fn run(places: &Places, choice: &Choice) -> ExitCode {
     for unknown in choice
         .only
         .iter()
-        .filter(|name| !STEPS.iter().any(|step| step.name == name.as_str()))
+        .filter(|name| !STEPS.iter().any(|step| step.is_called(name)))
     {
         eprintln!("no step {unknown:?}; `cargo xtask test --list` names them");
         rows.push(Row {

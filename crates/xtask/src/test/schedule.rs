@@ -1,12 +1,13 @@
-//! Orders the steps: one step of each lane at a time, and no other step beside one that needs to be alone.
+//! Orders the steps: one that compiles beside one that drives, two that drive once nothing is left to compile, and no other
+//! step beside one that needs to be alone.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 
 use super::{Lane, Step};
 
-/// The lanes whose steps run side by side.
-const LANES: [Lane; 2] = [Lane::Build, Lane::Drive];
+/// The lanes of each worker. It begins with the second when the first has no steps left.
+const WORKERS: [&[Lane]; 2] = [&[Lane::Build, Lane::Drive], &[Lane::Drive]];
 
 /// The state of one step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +18,7 @@ enum State {
 }
 
 /// Runs every step once and returns the results in the order of `steps`. A step starts when the steps that it names in
-/// `after` have ended; those that were not chosen count as ended. Steps of [`Lane::Alone`] come when the lanes are empty.
+/// `after` have ended; those that were not chosen count as ended. Steps of [`Lane::Alone`] come when the workers have ended.
 pub(super) fn run<T: Send>(steps: &[&'static Step], one: impl Fn(&Step) -> T + Sync) -> Vec<T> {
     let results: Vec<Mutex<Option<T>>> = steps.iter().map(|_| Mutex::new(None)).collect();
     let states = Mutex::new(vec![State::Waiting; steps.len()]);
@@ -25,12 +26,8 @@ pub(super) fn run<T: Send>(steps: &[&'static Step], one: impl Fn(&Step) -> T + S
     let work = |lane: Lane| {
         let mut held = states.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            let left = |state: &State| *state != State::Ended;
-            if !steps
-                .iter()
-                .zip(held.iter())
-                .any(|(step, state)| step.lane == lane && left(state))
-            {
+            let mut all = steps.iter().zip(held.iter());
+            if !all.any(|(step, state)| step.lane == lane && *state == State::Waiting) {
                 return;
             }
             if let Some(next) = next(steps, &held, lane) {
@@ -47,8 +44,8 @@ pub(super) fn run<T: Send>(steps: &[&'static Step], one: impl Fn(&Step) -> T + S
         }
     };
     thread::scope(|scope| {
-        for lane in LANES {
-            scope.spawn(move || work(lane));
+        for lanes in WORKERS {
+            scope.spawn(move || lanes.iter().copied().for_each(work));
         }
     });
     work(Lane::Alone);
@@ -98,6 +95,8 @@ mod tests {
     static SERVERS: Step = step("servers", Lane::Drive, &[]);
     static TESTS: Step = step("tests", Lane::Alone, &[]);
 
+    static MORE: Step = step("more", Lane::Drive, &["app"]);
+
     /// The names of the steps as they began (`+`) and ended (`-`).
     fn traced(steps: &[&'static Step]) -> (Vec<&'static str>, Vec<String>) {
         let trace = Mutex::new(Vec::new());
@@ -126,6 +125,17 @@ mod tests {
             "lanes run side by side: {trace:?}"
         );
         assert_eq!(place("+tests"), 8, "alone and last: {trace:?}");
+    }
+
+    #[test]
+    fn two_drive_when_nothing_is_left_to_compile() {
+        let (_, trace) = traced(&[&APP, &JOURNEYS, &MORE]);
+        let place = |text: &str| trace.iter().position(|line| line == text).unwrap();
+        assert!(
+            place("+journeys").max(place("+more")) < place("-journeys").min(place("-more")),
+            "{trace:?}"
+        );
+        assert!(place("+journeys").min(place("+more")) > place("-app"));
     }
 
     #[test]
