@@ -21,7 +21,7 @@ use crate::data::record::{Demand, Records, RenderedRecords};
 use crate::data::rendition::{Reduced, Rendition, verbatim_tokens};
 use crate::data::shares::{ShareOptions, Shares};
 use crate::data::tool::OpenCalls;
-pub use crate::data::view::{Cause, Quote, Recalled, View};
+pub use crate::data::view::{Cause, Elsewhere, Quote, Recalled, View};
 use crate::error::CoreError;
 
 /// Time and secret that planning may use. Given by the caller, so that planning stays pure (I2).
@@ -522,11 +522,13 @@ impl Context {
             quote.tokens = counter.count(&slot::quote_line(quote.seq, &quote.text)) + 1;
         }
         if let Some(recalled) = &mut view.recalled {
-            recalled.tokens = slot::RECALL_FRAME;
             for quote in &mut recalled.quotes {
                 quote.tokens = slot::quote_tokens(quote.seq, &quote.text, counter);
-                recalled.tokens = recalled.tokens.saturating_add(quote.tokens);
             }
+            for quote in &mut recalled.elsewhere {
+                quote.tokens = slot::elsewhere_tokens(quote, counter);
+            }
+            recalled.tokens = slot::recall_tokens(recalled);
         }
         self.view = view;
         self.refresh();
@@ -708,7 +710,7 @@ impl Context {
         self.view
             .recalled
             .as_ref()
-            .filter(|r| r.before == last && !r.quotes.is_empty())
+            .filter(|r| r.before == last && !r.is_empty())
     }
 
     /// Returns the count of the window with its source and bound. It is exact if a vocabulary counted everything;

@@ -342,8 +342,10 @@ fn beside<'a>(before: &'a Context, after: &Context, gone: &mut Gone<'a>) {
     if let Some(was) = recalled(before)
         && after.recalled_now().is_none()
     {
-        for quote in &was.quotes {
-            gone.add(Speaker::Assistant, quote.text.as_str(), PassKind::Recall);
+        let own = was.quotes.iter().map(|quote| &quote.text);
+        let others = was.elsewhere.iter().map(|quote| &quote.text);
+        for text in own.chain(others) {
+            gone.add(Speaker::Assistant, text.as_str(), PassKind::Recall);
         }
     }
     if before.rendered.text != after.rendered.text {

@@ -12,13 +12,12 @@ use crate::blobs;
 use crate::error::EngineError;
 use crate::head::{Head, NewSession, SCHEMA, SessionInfo, first_head, head_json, tidied};
 use crate::host::Host;
-use crate::ports::{
-    Durability, Expect, KeyPart, Lease, Op, Query, Store, StoreError, Table, World,
-};
+use crate::others::{Others, SearchOthers};
+use crate::ports::{Durability, Expect, Lease, Op, Store, StoreError, Table, World};
 use crate::rows::{key, seal, session_key};
 use crate::session::{OpenSessions, Session};
 use crate::setup::setup;
-use crate::stored::{Found, claim_whole, find_head, is_newer, mended_key};
+use crate::stored::{Found, claim_whole, find_head, is_newer, listed, mended_key};
 use crate::temporary;
 
 mod profiles;
@@ -140,25 +139,24 @@ impl Engine {
         Ok(all)
     }
 
+    /// Quotes what was said in other sessions of the store before a message that asks for it, or no longer (R1). Temporary and
+    /// deleted sessions are not quoted.
+    pub fn recall_others(&self, on: bool) {
+        let others = on.then(|| Rc::new(Others::default()) as Rc<dyn SearchOthers>);
+        *self.host.others.borrow_mut() = others;
+    }
+
+    /// Reads the other sessions before the first message asks for them, so that it need not wait.
+    pub async fn read_others(&self) -> Result<(), EngineError> {
+        let others = self.host.others.borrow().clone();
+        match others {
+            Some(others) => others.read(&self.host).await,
+            None => Ok(()),
+        }
+    }
+
     async fn all_sessions(&self) -> Result<Vec<SessionInfo>, EngineError> {
-        let rows = self
-            .host
-            .store
-            .read(Query::all(Table::Heads, Vec::new()))
-            .await?;
-        let mut all: Vec<SessionInfo> = rows
-            .iter()
-            .filter_map(|row| {
-                let id = match row.key.first() {
-                    Some(KeyPart::Text(id)) => id.clone(),
-                    _ => return None,
-                };
-                // `damaged_sessions` lists those with a damaged head.
-                palimpsest_text::json::read(&row.value)
-                    .ok()
-                    .map(|head| SessionInfo { id, head })
-            })
-            .collect();
+        let mut all = listed(&self.host).await?;
         palimpsest_text::order::sort_by(&mut all, |a, b| {
             (b.head.pinned, b.head.updated)
                 .partial_cmp(&(a.head.pinned, a.head.updated))

@@ -19,6 +19,7 @@ use crate::error::EngineError;
 use crate::event::Event;
 use crate::glance::measured;
 use crate::head::Head;
+use crate::others::SearchOthers;
 use crate::ports::{Durability, KeyPart, Op, Query, Store, Table, World};
 use crate::profile::{Profile, row_key};
 use crate::rows::{hex, seal, unseal};
@@ -31,6 +32,8 @@ pub(crate) struct Host {
     pub(crate) store: Rc<dyn Store>,
     pub(crate) world: World,
     pub(crate) counting: RefCell<Counting>,
+    /// The search in other sessions, where a person wants it.
+    pub(crate) others: RefCell<Option<Rc<dyn SearchOthers>>>,
     /// The sizes of models, as providers state them.
     sizes: RefCell<SortedMap<String, String>>,
     secret: [u8; 16],
@@ -71,6 +74,7 @@ impl Host {
             store,
             world,
             counting,
+            others: RefCell::default(),
             sizes: RefCell::default(),
             secret,
         })

@@ -19,6 +19,7 @@ pub mod head;
 mod host;
 pub mod imports;
 mod memory;
+mod others;
 pub mod ports;
 pub mod profile;
 pub mod rows;

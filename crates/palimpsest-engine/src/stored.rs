@@ -14,7 +14,7 @@ use palimpsest_core::sorted::{SortedMap, SortedSet};
 use crate::config::Config;
 use crate::error::EngineError;
 use crate::fault::Fault;
-use crate::head::{Head, NewSession, SCHEMA, first_head, head_json, title_of};
+use crate::head::{Head, NewSession, SCHEMA, SessionInfo, first_head, head_json, title_of};
 use crate::host::Host;
 use crate::ports::{Durability, Key, KeyPart, Lease, Op, Query, Store, StoreError, Table};
 use crate::rows::{
@@ -80,6 +80,33 @@ pub(crate) async fn stored_ids(store: &dyn Store) -> Result<Vec<String>, StoreEr
         }
     }
     Ok(ids.iter().cloned().collect())
+}
+
+/// All sessions with a readable head.
+pub(crate) async fn listed(host: &Host) -> Result<Vec<SessionInfo>, StoreError> {
+    let heads = Query::all(Table::Heads, Vec::new());
+    let rows = host.store.read(heads).await?;
+    let all = rows.iter().filter_map(|row| {
+        let id = match row.key.first() {
+            Some(KeyPart::Text(id)) => id.clone(),
+            _ => return None,
+        };
+        // `damaged_sessions` lists those with a damaged head.
+        let head = palimpsest_text::json::read(&row.value).ok()?;
+        Some(SessionInfo { id, head })
+    });
+    Ok(all.collect())
+}
+
+/// The messages of a session's shown path, as far as they are readable.
+pub(crate) async fn path_of(
+    host: &Host,
+    id: &str,
+    head: &Head,
+) -> Result<Vec<Rc<Message>>, StoreError> {
+    let all = messages(host.store.as_ref(), id, head.tip, 0, &mut Vec::new()).await?;
+    let path = path(&all, head.tip).into_iter();
+    Ok(path.map(|entry| entry.message).collect())
 }
 
 /// Returns the head of a session as stored, or rebuilt from its other rows.

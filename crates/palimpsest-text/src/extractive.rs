@@ -22,7 +22,7 @@ use palimpsest_tokens::TokenCounter;
 use serde::{Deserialize, Serialize};
 
 pub use crate::words::worth::{LITTLE, worth};
-pub use date::{Day, day_at};
+pub use date::{Day, day_at, iso_day};
 pub use excerpt::{CUT, excerpt};
 pub use fade::{Piece, fade, faded, joined};
 pub use lines::lines_of;

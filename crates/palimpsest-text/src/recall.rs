@@ -30,6 +30,8 @@ pub struct Recalled {
     pub end: u32,
     /// The score, with what its neighbours add; comparable within one query only.
     pub score: f32,
+    /// The share of the query's words that the chunk itself has, each by its rarity, 0 to 1.
+    pub share: f32,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -158,6 +160,11 @@ impl Recall {
         // what of the question's weight a chunk holds
         let mut held = vec![0f32; self.chunks.len()];
         let mut whole = 0f32;
+        let absent = asked
+            .terms
+            .iter()
+            .filter(|(key, _)| !self.ids.contains_key(key));
+        let absent: f32 = absent.map(|(_, weight)| weight * rarity(0.0)).sum();
         let mut touched: Vec<usize> = Vec::new();
         for ((weight, postings), looked_at) in terms.iter().zip(newest_of(&terms)) {
             let idf = rarity(postings.len() as f32);
@@ -191,6 +198,7 @@ impl Recall {
                     start: chunk.start,
                     end: chunk.end,
                     score,
+                    share: held[i] / (whole + absent),
                 });
             }
         }

@@ -109,7 +109,7 @@ fn split(block: &str, passages: &[Passage]) -> Option<Vec<(Seq, String)>> {
         text: text.clone(),
         tokens: 0,
     };
-    let again = recall_block(&quotes.iter().map(as_quote).collect::<Vec<_>>());
+    let again = recall_block(&quotes.iter().map(as_quote).collect::<Vec<_>>(), &[]);
     (again == block).then_some(quotes)
 }
 

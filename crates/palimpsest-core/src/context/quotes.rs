@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::context::shrink::{verbatim, words_of};
+use crate::context::slot::recall_tokens;
 use crate::context::window::{RECALL_FRAME, quote_tokens};
-use crate::context::{self, Context, Quote};
+use crate::context::{self, Context, Elsewhere, Quote};
 use crate::data::message::{Message, Seq};
 use crate::data::rendition::Rendition;
 use palimpsest_text::extractive;
@@ -239,12 +240,21 @@ fn change_of(context: &Context, index: &Recall, passage: &Passage) -> Option<(Pa
 
 /// Returns the block of these quotes before the message `before`, or `None` without quotes.
 pub fn block(before: Seq, quotes: Vec<Quote>) -> Option<context::Recalled> {
-    let tokens = quotes
-        .iter()
-        .fold(RECALL_FRAME, |sum, q| sum.saturating_add(q.tokens));
-    (!quotes.is_empty()).then_some(context::Recalled {
+    block_with(before, quotes, Vec::new())
+}
+
+/// Does the same with passages of other sessions.
+pub fn block_with(
+    before: Seq,
+    quotes: Vec<Quote>,
+    elsewhere: Vec<Elsewhere>,
+) -> Option<context::Recalled> {
+    let mut recalled = context::Recalled {
         before,
         quotes,
-        tokens,
-    })
+        elsewhere,
+        tokens: 0,
+    };
+    recalled.tokens = recall_tokens(&recalled);
+    (!recalled.is_empty()).then_some(recalled)
 }

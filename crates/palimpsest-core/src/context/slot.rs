@@ -13,7 +13,7 @@ use crate::data::record::{Demand, Level};
 use crate::data::rendition::{
     DEMANDS, DEMANDS_END, FENCE, FENCE_END, QUOTE, QUOTE_END, escape_fences,
 };
-use crate::data::view::{Quote, View};
+use crate::data::view::{Elsewhere, Quote, Recalled, View};
 
 use once::Said;
 
@@ -194,6 +194,9 @@ fn reference(
 /// The largest cost in tokens of the fences and the heading of recalled quotes.
 pub const RECALL_FRAME: u32 = 32;
 
+/// The largest cost in tokens of the heading of passages of other sessions.
+pub const ELSEWHERE_FRAME: u32 = 16;
+
 /// The tokens of one recalled quote in its block.
 pub fn quote_tokens(seq: Seq, text: &str, counter: &dyn TokenCounter) -> u32 {
     let line = format!("{}{}", quote_mark(seq), escape_fences(text.trim()));
@@ -205,12 +208,48 @@ pub(crate) fn quote_mark(seq: Seq) -> String {
     format!("\n[{}] ", number_of(seq))
 }
 
+/// The line of a passage of another session.
+fn elsewhere_line(quote: &Elsewhere) -> String {
+    let day = match quote.day.as_str() {
+        "" => String::new(),
+        day => format!(", {day}"),
+    };
+    let line = format!("\n[\"{}\"{day}] {}", quote.title, quote.text.trim());
+    escape_fences(&line).into_owned()
+}
+
+/// The tokens of a passage of another session in the block of recalled quotes.
+pub fn elsewhere_tokens(quote: &Elsewhere, counter: &dyn TokenCounter) -> u32 {
+    counter.count(&elsewhere_line(quote)) + 1
+}
+
+/// The tokens of the block of recalled quotes.
+pub(crate) fn recall_tokens(recalled: &Recalled) -> u32 {
+    let frame = if recalled.elsewhere.is_empty() {
+        RECALL_FRAME
+    } else {
+        RECALL_FRAME + ELSEWHERE_FRAME
+    };
+    let own = recalled.quotes.iter().map(|quote| quote.tokens);
+    let others = recalled.elsewhere.iter().map(|quote| quote.tokens);
+    own.chain(others).fold(frame, u32::saturating_add)
+}
+
 /// The block of recalled quotes.
-pub(crate) fn recall_block(quotes: &[Quote]) -> String {
-    let mut text = format!("{QUOTE}>\nQuoted from earlier messages, for reference:");
+pub(crate) fn recall_block(quotes: &[Quote], elsewhere: &[Elsewhere]) -> String {
+    let mut text = format!("{QUOTE}>");
+    if !quotes.is_empty() {
+        text.push_str("\nQuoted from earlier messages, for reference:");
+    }
     for quote in quotes {
         text.push_str(&quote_mark(quote.seq));
         text.push_str(&escape_fences(quote.text.trim()));
+    }
+    if !elsewhere.is_empty() {
+        text.push_str("\nQuoted from other conversations of the user, for reference:");
+    }
+    for quote in elsewhere {
+        text.push_str(&elsewhere_line(quote));
     }
     text.push('\n');
     text.push_str(QUOTE_END);

@@ -11,7 +11,7 @@ use palimpsest_dialect::{From, Said};
 
 use crate::context::Context;
 use crate::context::slot::{BRIDGE, ORPHAN_TOKENS, REPAIR_TOKENS, recall_block};
-pub use crate::context::slot::{RECALL_FRAME, quote_tokens};
+pub use crate::context::slot::{ELSEWHERE_FRAME, RECALL_FRAME, elsewhere_tokens, quote_tokens};
 use crate::data::message::{Part, Role, Seq};
 use crate::data::policy::SlotRole;
 use crate::data::rendition::{Rendition, verbatim_parts};
@@ -225,7 +225,7 @@ fn assemble(context: &Context) -> Window {
         if Some(i) == last_user
             && let Some(recalled) = context.recalled_now()
         {
-            let block = recall_block(&recalled.quotes);
+            let block = recall_block(&recalled.quotes, &recalled.elsewhere);
             out.push(
                 Role::User,
                 Part::text(block),

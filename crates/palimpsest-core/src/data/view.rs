@@ -29,7 +29,34 @@ pub struct Recalled {
     pub before: Seq,
     /// The passages, most relevant first.
     pub quotes: Vec<Quote>,
+    /// Passages of other sessions, most relevant first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub elsewhere: Vec<Elsewhere>,
     /// Tokens of the whole block.
+    pub tokens: u32,
+}
+
+impl Recalled {
+    /// Returns `true` if nothing is quoted.
+    pub fn is_empty(&self) -> bool {
+        self.quotes.is_empty() && self.elsewhere.is_empty()
+    }
+}
+
+/// A passage of another session, quoted before the last user message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Elsewhere {
+    /// The session.
+    pub session: String,
+    /// Its title at that time.
+    pub title: String,
+    /// The day on which it was said, as `2026-05-12`; empty if that is not known.
+    pub day: String,
+    /// The message.
+    pub seq: Seq,
+    /// The words.
+    pub text: String,
+    /// Tokens of its line.
     pub tokens: u32,
 }
 

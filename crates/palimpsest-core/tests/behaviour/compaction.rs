@@ -1132,6 +1132,7 @@ fn the_window_in_its_order() {
                 text: quote.into(),
                 tokens,
             }],
+            elsewhere: Vec::new(),
             tokens: palimpsest_core::window::RECALL_FRAME + tokens,
         });
         c.set_view(view);

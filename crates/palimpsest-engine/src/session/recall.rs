@@ -1,16 +1,17 @@
 //! Quotes covered messages when the user's words ask for them (R1).
 
-use palimpsest_core::context::{Cause, Entry, Quote, Recalled};
+use palimpsest_core::context::{Cause, Elsewhere, Entry, Quote, Recalled};
 use palimpsest_core::layer::LayerId;
 use palimpsest_core::message::{Message, Role, Seq};
 use palimpsest_core::quotes;
 use palimpsest_core::rendition::Rendition;
 use palimpsest_core::view_edit::{Stale, ViewEdit};
-use palimpsest_core::window::RECALL_FRAME;
+use palimpsest_core::window::{ELSEWHERE_FRAME, RECALL_FRAME};
 use palimpsest_text::recall::Recall;
 
 use crate::error::EngineError;
 use crate::event::Event;
+use crate::others::fitting;
 
 use super::revise::Revision;
 use super::{Session, State};
@@ -116,15 +117,28 @@ impl Session {
             let state = self.0.state.borrow();
             (place(&state), for_the_last(&state))
         };
-        let Some(found) = found else { return Ok(()) };
+        match found {
+            Some(found) => self.show_quotes(seen, found).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Shows these quotes, unless the session has changed since its revision and its end were `seen`.
+    async fn show_quotes(
+        &self,
+        seen: (u32, Option<Seq>),
+        quotes: Recalled,
+    ) -> Result<(), EngineError> {
+        let place = |state: &State| (state.head.revision, state.head.tip);
         let done = self
             .revise(|state, draft| {
                 if place(state) != seen {
                     return Err(Stale.into());
                 }
+                let from = state.context.view().recalled.clone();
                 let edits = vec![ViewEdit::Recall {
-                    from: None,
-                    to: Some(found),
+                    from,
+                    to: Some(quotes),
                 }];
                 draft.show(state, Revision::of(state, Cause::Recall, edits))
             })
@@ -138,6 +152,55 @@ impl Session {
         let seqs: Vec<Seq> = self.recalled().iter().map(|q| q.seq).collect();
         self.emit(&Event::Recalled { seqs });
         Ok(())
+    }
+
+    /// Quotes what was said in other sessions for a question that waits for its reply, where [`Engine::recall_others`] is on and
+    /// some of it answers the question. Such quotes take what the own ones leave, at most half of the room for quotes.
+    /// [`Session::send`] does it by itself.
+    ///
+    /// [`Engine::recall_others`]: crate::Engine::recall_others
+    pub async fn recall_others(&self) -> Result<(), EngineError> {
+        let others = self.0.host.others.borrow().clone();
+        let Some(others) = others else { return Ok(()) };
+        let question = self.0.state.borrow().context.entries().last().cloned();
+        let question = question.filter(|last| last.message.role == Role::User);
+        let Some(question) = question.map(|last| last.message) else {
+            return Ok(());
+        };
+        let seq = question.seq;
+        // what cannot be read is not quoted, and holds no message up
+        let found = others
+            .search(&self.0.host, self.id(), &question.words())
+            .await;
+        let found = found.unwrap_or_default();
+        let with_others = |state: &State| {
+            let context = &state.context;
+            if context.entries().last()?.message.seq != seq {
+                return None;
+            }
+            let own = context.view().recalled.clone().filter(|r| r.before == seq);
+            let own = own.map(|r| r.quotes).unwrap_or_default();
+            let used = own
+                .iter()
+                .map(|q| q.tokens)
+                .fold(RECALL_FRAME, u32::saturating_add);
+            let room = context.recall_room(context.setup().shares.limit, 0);
+            let room = room.saturating_sub(used).min(room / 2);
+            let chosen = fitting(context, found.clone(), room.saturating_sub(ELSEWHERE_FRAME));
+            if chosen.is_empty() {
+                return None;
+            }
+            quotes::block_with(seq, own, chosen)
+        };
+        let place = |state: &State| (state.head.revision, state.head.tip);
+        let (seen, block) = {
+            let state = self.0.state.borrow();
+            (place(&state), with_others(&state))
+        };
+        match block {
+            Some(block) => self.show_quotes(seen, block).await,
+            None => Ok(()),
+        }
     }
 
     /// Returns the covered messages that can be recalled now, oldest first.
@@ -155,18 +218,38 @@ impl Session {
         recalled.map_or_else(Vec::new, |recalled| recalled.quotes.clone())
     }
 
+    /// Returns the quotes from other sessions that the window holds for the last question, the best first.
+    pub fn recalled_elsewhere(&self) -> Vec<Elsewhere> {
+        let state = self.0.state.borrow();
+        let recalled = state.context.view().recalled.as_ref();
+        recalled.map_or_else(Vec::new, |recalled| recalled.elsewhere.clone())
+    }
+
     /// Removes one recalled quote from the window, or all of them.
     pub async fn forget_recalled(&self, seq: Option<Seq>) -> Result<(), EngineError> {
+        let stays = |quote: &Quote| seq.is_some_and(|seq| quote.seq != seq);
+        self.keep_recalled(stays, |_| seq.is_some()).await
+    }
+
+    /// Removes the quotes of a message of another session from the window.
+    pub async fn forget_elsewhere(&self, session: &str, seq: Seq) -> Result<(), EngineError> {
+        let stays = |quote: &Elsewhere| quote.session != session || quote.seq != seq;
+        self.keep_recalled(|_| true, stays).await
+    }
+
+    async fn keep_recalled(
+        &self,
+        own: impl Fn(&Quote) -> bool,
+        others: impl Fn(&Elsewhere) -> bool,
+    ) -> Result<(), EngineError> {
         let revision = self
             .revise(|state, draft| {
                 let from = state.context.view().recalled.clone();
-                let mut to = from.clone();
-                if let Some(recalled) = &mut to {
-                    recalled.quotes.retain(|q| seq.is_some_and(|s| q.seq != s));
-                    recalled.tokens =
-                        RECALL_FRAME + recalled.quotes.iter().map(|q| q.tokens).sum::<u32>();
-                }
-                let to = to.filter(|r| !r.quotes.is_empty());
+                let to = from.clone().and_then(|mut recalled| {
+                    recalled.quotes.retain(&own);
+                    recalled.elsewhere.retain(&others);
+                    quotes::block_with(recalled.before, recalled.quotes, recalled.elsewhere)
+                });
                 let edits = vec![ViewEdit::Recall { from, to }];
                 draft.show(state, Revision::of(state, Cause::Recall, edits))
             })

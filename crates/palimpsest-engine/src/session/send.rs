@@ -310,6 +310,7 @@ impl Session {
         self.count_tools(options);
         let seq = self.append(message).await?;
         on(SendEvent::Stored(seq));
+        self.recall_others().await?;
         if self.0.state.borrow().context.check_limit().valid {
             // On a server that does one thing at a time, the user comes first.
             self.put_off_compaction();

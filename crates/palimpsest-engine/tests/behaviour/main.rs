@@ -12,6 +12,7 @@ mod goldens;
 mod hands;
 mod imports;
 mod orders;
+mod others;
 mod overflow;
 mod policies;
 mod races;

@@ -18,6 +18,12 @@ pub fn day_at(milliseconds: f64) -> Option<Day> {
     (1.0..LAST).contains(&days).then_some(days as Day)
 }
 
+/// The day of a time in milliseconds since 1970, as `2023-05-08`; `None` where [`day_at`] has none.
+pub fn iso_day(milliseconds: f64) -> Option<String> {
+    let (year, month, of_month) = civil(day_at(milliseconds)?);
+    Some(format!("{year:04}-{month:02}-{of_month:02}"))
+}
+
 /// Returns the day of this date of the Gregorian calendar, if it exists.
 pub(crate) fn day_of(year: i32, month: u32, day: u32) -> Option<Day> {
     if !(1..=12).contains(&month) || day == 0 || !(1..=9_999).contains(&year) {

@@ -119,6 +119,7 @@ fn sentence(
             start: start as u32,
             end: end as u32,
             score: 0.0,
+            share: 0.0,
         },
         terms,
         tokens: estimate(body),

@@ -1,0 +1,280 @@
+//! Finds passages of other sessions of the same store that answer a question (R1).
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use futures_util::lock::Mutex;
+use palimpsest_core::context::{Context, Elsewhere};
+use palimpsest_core::message::{Message, Role, Seq};
+use palimpsest_core::sorted::{SortedMap, SortedSet};
+use palimpsest_core::window::elsewhere_tokens;
+use palimpsest_text::extractive::iso_day;
+use palimpsest_text::recall::{Recall, says_little};
+
+use crate::error::EngineError;
+use crate::head::{Head, SessionInfo};
+use crate::host::Host;
+use crate::ports::LocalFuture;
+use crate::stored::{listed, path_of};
+use crate::temporary::is_temporary;
+
+/// The largest number of sessions that are read, the most recently used first.
+const MOST_SESSIONS: usize = 200;
+/// The largest number of bytes of their words that are held.
+const MOST_BYTES: usize = 8 << 20;
+/// The bytes of a message that is too long to be somebody's own words.
+const TOO_LONG: usize = 1 << 16;
+/// The number of best passages that are looked at, and the number of those that are quoted at most.
+const MOST_HITS: usize = 32;
+const MOST_QUOTED: usize = 6;
+/// Where no passage has this share of the question's words, what matches does so by chance. Of questions about another chat 3 in
+/// 100 find something; without this rule nearly all do.
+const LEAST_SHARE: f32 = 0.4;
+/// A passage with a lower score than this share of the best is not quoted.
+const LEAST: f32 = 0.5;
+/// The longest title in a quote, in characters.
+const LONGEST_TITLE: usize = 60;
+/// Free numbers between sessions, so that their messages are no neighbours in the index.
+const GAP: u32 = 8;
+
+/// The search in other sessions. The host has one where a person wants it, so that nobody else loads its code.
+pub(crate) trait SearchOthers {
+    /// Reads all sessions.
+    fn read<'a>(&'a self, host: &'a Host) -> LocalFuture<'a, Result<(), EngineError>>;
+
+    /// Returns passages of sessions other than `own` that answer `question`, the best first. Their tokens are not counted yet.
+    fn search<'a>(
+        &'a self,
+        host: &'a Host,
+        own: &'a str,
+        question: &'a str,
+    ) -> LocalFuture<'a, Result<Vec<Elsewhere>, EngineError>>;
+}
+
+/// The words of the other sessions, and an index over them. It follows the sessions with every search.
+#[derive(Default)]
+pub(crate) struct Others {
+    /// One reads the sessions at a time.
+    reading: Mutex<()>,
+    held: RefCell<Held>,
+}
+
+#[derive(Default)]
+struct Held {
+    index: Recall,
+    /// The messages by their numbers in the index.
+    said: SortedMap<u32, Said>,
+    /// The sessions with the numbers of their messages.
+    sessions: SortedMap<String, Known>,
+    /// The number of the next message.
+    next: u32,
+    bytes: usize,
+    /// The messages in the index that are held no more.
+    gone: usize,
+}
+
+struct Known {
+    title: String,
+    tip: Option<Seq>,
+    numbers: Vec<u32>,
+}
+
+struct Said {
+    session: String,
+    message: Rc<Message>,
+    words: String,
+}
+
+impl SearchOthers for Others {
+    fn read<'a>(&'a self, host: &'a Host) -> LocalFuture<'a, Result<(), EngineError>> {
+        Box::pin(self.follow(host, ""))
+    }
+
+    fn search<'a>(
+        &'a self,
+        host: &'a Host,
+        own: &'a str,
+        question: &'a str,
+    ) -> LocalFuture<'a, Result<Vec<Elsewhere>, EngineError>> {
+        Box::pin(async move {
+            if says_little(question) {
+                return Ok(Vec::new());
+            }
+            self.follow(host, own).await?;
+            Ok(self.held.borrow().search(own, question))
+        })
+    }
+}
+
+impl Others {
+    /// Reads the sessions that have changed since. The own one is read when another asks.
+    async fn follow(&self, host: &Host, own: &str) -> Result<(), EngineError> {
+        let _turn = self.reading.lock().await;
+        let mut all = listed(host).await?;
+        all.retain(|one| one.head.deleted_at.is_none() && !is_temporary(&one.id));
+        palimpsest_text::order::sort_by(&mut all, |a, b| b.head.updated.total_cmp(&a.head.updated));
+        all.truncate(MOST_SESSIONS);
+        let changed = self.held.borrow_mut().changed(&all, own);
+        let mut read = Vec::new();
+        let mut bytes = self.held.borrow().bytes;
+        for SessionInfo { id, head } in changed {
+            if bytes > MOST_BYTES {
+                break;
+            }
+            let path = path_of(host, &id, &head).await?;
+            bytes += path.iter().map(|m| m.words().len()).sum::<usize>();
+            read.push((id, head, path));
+        }
+        // the newest come last: of two that are as good the newer one counts
+        for (id, head, path) in read.into_iter().rev() {
+            self.held.borrow_mut().take(&id, &head, path);
+        }
+        Ok(())
+    }
+}
+
+impl Held {
+    /// Forgets sessions that are listed no more, and returns those that are to be read, the most recently used first.
+    fn changed(&mut self, listed: &[SessionInfo], own: &str) -> Vec<SessionInfo> {
+        let there: SortedSet<&str> = listed.iter().map(|one| one.id.as_str()).collect();
+        let lost = self
+            .sessions
+            .keys()
+            .filter(|id| !there.contains(id.as_str()));
+        for id in lost.cloned().collect::<Vec<_>>() {
+            self.forget(&id);
+        }
+        if self.gone > self.said.len() {
+            // the index holds more of what is gone than of what is there
+            *self = Self::default();
+        }
+        let mut changed = Vec::new();
+        for one in listed.iter().filter(|one| one.id != own) {
+            match self.sessions.get_mut(&one.id) {
+                Some(known) if known.tip == one.head.tip => known.title = titled(&one.head),
+                _ => changed.push(one.clone()),
+            }
+        }
+        changed
+    }
+
+    fn forget(&mut self, id: &str) {
+        let Some(known) = self.sessions.remove(id) else {
+            return;
+        };
+        for number in &known.numbers {
+            if let Some(said) = self.said.remove(number) {
+                self.bytes -= said.words.len();
+                self.gone += 1;
+            }
+        }
+    }
+
+    /// Holds the shown path of a session. What is held already stays, if the path only went on.
+    fn take(&mut self, id: &str, head: &Head, path: Vec<Rc<Message>>) {
+        let spoken = |m: &Rc<Message>| matches!(m.role, Role::User | Role::Assistant);
+        let path: Vec<Rc<Message>> = path.into_iter().filter(spoken).collect();
+        let goes_on = self.sessions.get(id).is_some_and(|known| {
+            let mut held = known.numbers.iter().zip(&path);
+            let same = |(number, message): (&u32, &Rc<Message>)| {
+                let said = self.said.get(number);
+                said.is_none_or(|said| said.message.seq == message.seq)
+            };
+            known.numbers.len() <= path.len() && held.all(same)
+        });
+        if !goes_on {
+            self.forget(id);
+        }
+        let mut known = self.sessions.remove(id).unwrap_or_else(|| Known {
+            title: String::new(),
+            tip: None,
+            numbers: Vec::new(),
+        });
+        self.next += GAP;
+        for message in path.into_iter().skip(known.numbers.len()) {
+            let number = self.next;
+            self.next += 1;
+            known.numbers.push(number);
+            let words = message.words();
+            if words.len() > TOO_LONG {
+                continue;
+            }
+            self.index.add(number, &words);
+            self.bytes += words.len();
+            let session = id.to_owned();
+            self.said.insert(
+                number,
+                Said {
+                    session,
+                    message,
+                    words,
+                },
+            );
+        }
+        known.title = titled(head);
+        known.tip = head.tip;
+        self.sessions.insert(id.to_owned(), known);
+    }
+
+    fn search(&self, own: &str, question: &str) -> Vec<Elsewhere> {
+        let is_other = |number| {
+            let said = self.said.get(&number);
+            said.is_some_and(|said| said.session != own)
+        };
+        let hits = self.index.search(question, MOST_HITS, is_other);
+        let share = hits.iter().map(|hit| hit.share).fold(0.0, f32::max);
+        if share < LEAST_SHARE {
+            return Vec::new();
+        }
+        let least = hits.first().map_or(0.0, |best| best.score * LEAST);
+        let hits = hits.iter().filter(|hit| hit.score >= least);
+        hits.filter_map(|hit| {
+            let said = self.said.get(&hit.seq)?;
+            let text = said.words.get(hit.start as usize..hit.end as usize)?;
+            Some(Elsewhere {
+                session: said.session.clone(),
+                title: self.sessions.get(&said.session)?.title.clone(),
+                day: iso_day(said.message.at).unwrap_or_default(),
+                seq: said.message.seq,
+                text: text.trim().to_owned(),
+                tokens: 0,
+            })
+        })
+        .collect()
+    }
+}
+
+/// The title of a session in a quote: one line, not too long.
+fn titled(head: &Head) -> String {
+    let words = head.title.split_whitespace().collect::<Vec<_>>().join(" ");
+    words
+        .replace('"', "'")
+        .chars()
+        .take(LONGEST_TITLE)
+        .collect()
+}
+
+/// Counts the passages and returns those that fit into `room` tokens, the best first. What the session says itself is left out.
+pub(crate) fn fitting(context: &Context, found: Vec<Elsewhere>, room: u32) -> Vec<Elsewhere> {
+    let own: Vec<String> = context
+        .entries()
+        .iter()
+        .map(|e| e.message.words())
+        .collect();
+    let counter = context.counter().as_ref();
+    let mut used = 0u32;
+    let mut chosen: Vec<Elsewhere> = Vec::new();
+    for mut one in found {
+        if chosen.len() == MOST_QUOTED {
+            break;
+        }
+        let is_said = chosen.iter().any(|other| other.text == one.text)
+            || own.iter().any(|words| words.contains(&one.text));
+        one.tokens = elsewhere_tokens(&one, counter);
+        if !is_said && used.saturating_add(one.tokens) <= room {
+            used += one.tokens;
+            chosen.push(one);
+        }
+    }
+    chosen
+}
