@@ -371,6 +371,51 @@ test("the window that a server was started with holds before anything is sent", 
   await check({}, ', server: "llama.cpp"', ["/v1/models", "/props"]);
 });
 
+/** R3: with `otherSessions` a question is quoted for from the other sessions of the store, each passage with its session's title. */
+test("other sessions are quoted where that is wished for", async () => {
+  const got = await run(`
+    const store = memoryStorage();
+    const cabin = await openSession({ id: "cabin", model: "any", window: 4096, store, title: "The cabin" });
+    await cabin.append([{ role: "user", content: "The door code of the cabin is 4711-bluebird." }, { role: "assistant", content: "I will remember the code." }]);
+    await cabin.close();
+    const question = "What is the door code of the cabin?";
+    const open = (more) => openSession({ model: "any", window: 4096, store, ...more });
+    const asked = async (more, say) => {
+      const session = await open(more);
+      await say(session);
+      const [list, sent] = [session.recalled.list(), JSON.stringify(session.window().messages)];
+      await session.close();
+      return [list, sent];
+    };
+    out.off = await asked({}, (s) => s.append(question));
+    out.on = await asked({ otherSessions: true, id: "on" }, (s) => s.append(question));
+    out.synced = await asked({ otherSessions: true }, (s) => s.sync([{ role: "user", content: question }]));
+    out.strange = await asked({ otherSessions: true }, (s) => s.append("Which planet has the most moons?"));
+    let request = "";
+    const llm = { chat: (given) => { request = given.messages.at(-1).content; return "4711-bluebird."; } };
+    out.sent = await asked({ otherSessions: true, llm }, (s) => s.send(question).reply());
+    out.request = request;
+    const again = await open({ id: "on", otherSessions: true });
+    out.kept = again.recalled.list().length;
+    await again.recalled.remove(0, "nobody");
+    out.still = again.recalled.list().length;
+    for (const quote of again.recalled.list()) await again.recalled.remove(quote.seq, quote.session);
+    out.gone = [again.recalled.list().length, JSON.stringify(again.window().messages).includes("recalled")];
+    await again.close();
+    out.wrong = [await failed(openSession({ model: "any", otherSessions: true })), await failed(open({ otherSessions: "yes" }))];
+  `);
+  assert.deepEqual(got.off[0], []);
+  for (const [quotes, sent] of [got.on, got.synced, got.sent]) {
+    assert.ok(quotes.some((quote) => quote.session === "cabin" && quote.title === "The cabin" && quote.seq === 0 && quote.tokens > 0 && /^\d{4}-\d\d-\d\d$/.test(quote.day)), JSON.stringify(quotes));
+    assert.match(sent, /Quoted from other conversations[^]*The cabin[^]*4711-bluebird/);
+  }
+  assert.match(got.request, /^<recalled_quotes>\nQuoted from other conversations[^]*4711-bluebird[^]*<\/recalled_quotes>/);
+  assert.deepEqual(got.strange[0], []);
+  assert.ok(got.kept > 0 && got.still === got.kept, `${got.kept} ${got.still}`);
+  assert.deepEqual(got.gone, [0, false]);
+  assert.deepEqual(got.wrong, ["invalid_options", "invalid_options"]);
+});
+
 /** R1: a message that makes the window too full is compacted for before it is sent, and what answers it is quoted from what is
  * covered since then. */
 test("a question that was compacted for is quoted for", async () => {

@@ -103,6 +103,8 @@ pub struct Settings {
     pub tool_servers: String,
     /// A model may look up what was said, in new sessions.
     pub own_tools: bool,
+    /// What was said in other sessions is quoted for a message that asks for it.
+    pub other_sessions: bool,
 }
 
 /// A model server that is not in use.
@@ -210,6 +212,7 @@ impl Default for Settings {
             prompts: BTreeMap::new(),
             tool_servers: String::new(),
             own_tools: false,
+            other_sessions: false,
         }
     }
 }

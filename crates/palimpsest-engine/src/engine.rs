@@ -142,8 +142,10 @@ impl Engine {
     /// Quotes what was said in other sessions of the store before a message that asks for it, or no longer (R1). Temporary and
     /// deleted sessions are not quoted.
     pub fn recall_others(&self, on: bool) {
-        let others = on.then(|| Rc::new(Others::default()) as Rc<dyn SearchOthers>);
-        *self.host.others.borrow_mut() = others;
+        let mut others = self.host.others.borrow_mut();
+        if others.is_some() != on {
+            *others = on.then(|| Rc::new(Others::default()) as Rc<dyn SearchOthers>);
+        }
     }
 
     /// Reads the other sessions before the first message asks for them, so that it need not wait.

@@ -4,10 +4,11 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use futures_util::lock::Mutex;
-use palimpsest_core::context::{Context, Elsewhere};
+use palimpsest_core::context::{Context, Elsewhere, Recalled};
 use palimpsest_core::message::{Message, Role, Seq};
+use palimpsest_core::quotes;
 use palimpsest_core::sorted::{SortedMap, SortedSet};
-use palimpsest_core::window::elsewhere_tokens;
+use palimpsest_core::window::{ELSEWHERE_FRAME, RECALL_FRAME, elsewhere_tokens};
 use palimpsest_text::extractive::iso_day;
 use palimpsest_text::recall::{Recall, says_little};
 
@@ -15,6 +16,7 @@ use crate::error::EngineError;
 use crate::head::{Head, SessionInfo};
 use crate::host::Host;
 use crate::ports::LocalFuture;
+use crate::session::Session;
 use crate::stored::{listed, path_of};
 use crate::temporary::is_temporary;
 
@@ -42,13 +44,8 @@ pub(crate) trait SearchOthers {
     /// Reads all sessions.
     fn read<'a>(&'a self, host: &'a Host) -> LocalFuture<'a, Result<(), EngineError>>;
 
-    /// Returns passages of sessions other than `own` that answer `question`, the best first. Their tokens are not counted yet.
-    fn search<'a>(
-        &'a self,
-        host: &'a Host,
-        own: &'a str,
-        question: &'a str,
-    ) -> LocalFuture<'a, Result<Vec<Elsewhere>, EngineError>>;
+    /// Quotes what answers the question at the end of the session.
+    fn quote(&self, session: Session) -> LocalFuture<'_, Result<(), EngineError>>;
 }
 
 /// The words of the other sessions, and an index over them. It follows the sessions with every search.
@@ -90,23 +87,42 @@ impl SearchOthers for Others {
         Box::pin(self.follow(host, ""))
     }
 
-    fn search<'a>(
-        &'a self,
-        host: &'a Host,
-        own: &'a str,
-        question: &'a str,
-    ) -> LocalFuture<'a, Result<Vec<Elsewhere>, EngineError>> {
+    fn quote(&self, session: Session) -> LocalFuture<'_, Result<(), EngineError>> {
         Box::pin(async move {
-            if says_little(question) {
-                return Ok(Vec::new());
+            let last = session.context().entries().last().cloned();
+            let question = last.map(|last| last.message);
+            let Some(question) = question.filter(|last| last.role == Role::User) else {
+                return Ok(());
+            };
+            let found = self.search(&session, &question.words()).await;
+            let seen = session.place();
+            let block = {
+                let context = session.context();
+                let is_last = seen.1 == Some(question.seq);
+                is_last.then(|| block(&context, question.seq, found))
+            };
+            match block.flatten() {
+                Some(block) => session.show_quotes(seen, block).await,
+                None => Ok(()),
             }
-            self.follow(host, own).await?;
-            Ok(self.held.borrow().search(own, question))
         })
     }
 }
 
 impl Others {
+    /// Returns passages of other sessions that answer a question of this one, the best first. Their tokens are not counted yet.
+    async fn search(&self, session: &Session, question: &str) -> Vec<Elsewhere> {
+        if says_little(question) {
+            return Vec::new();
+        }
+        // what cannot be read is not quoted, and holds no message up
+        let read = self.follow(session.host(), session.id()).await;
+        if read.is_err() {
+            return Vec::new();
+        }
+        self.held.borrow().search(session.id(), question)
+    }
+
     /// Reads the sessions that have changed since. The own one is read when another asks.
     async fn follow(&self, host: &Host, own: &str) -> Result<(), EngineError> {
         let _turn = self.reading.lock().await;
@@ -231,6 +247,9 @@ impl Held {
         hits.filter_map(|hit| {
             let said = self.said.get(&hit.seq)?;
             let text = said.words.get(hit.start as usize..hit.end as usize)?;
+            if says_little(text) {
+                return None;
+            }
             Some(Elsewhere {
                 session: said.session.clone(),
                 title: self.sessions.get(&said.session)?.title.clone(),
@@ -254,8 +273,24 @@ fn titled(head: &Head) -> String {
         .collect()
 }
 
+/// Returns the quotes for the message `before`: the own ones, and passages of other sessions in the room that those leave, at most half of
+/// the room for quotes. `None` if no passage fits.
+fn block(context: &Context, before: Seq, found: Vec<Elsewhere>) -> Option<Recalled> {
+    let own = context.view().recalled.as_ref();
+    let own = own.filter(|recalled| recalled.before == before);
+    let used = own.map_or(RECALL_FRAME, |recalled| recalled.tokens);
+    let own = own.map_or_else(Vec::new, |recalled| recalled.quotes.clone());
+    let room = context.recall_room(context.setup().shares.limit, 0);
+    let room = room.saturating_sub(used).min(room / 2);
+    let chosen = fitting(context, found, room.saturating_sub(ELSEWHERE_FRAME));
+    if chosen.is_empty() {
+        return None;
+    }
+    quotes::block_with(before, own, chosen)
+}
+
 /// Counts the passages and returns those that fit into `room` tokens, the best first. What the session says itself is left out.
-pub(crate) fn fitting(context: &Context, found: Vec<Elsewhere>, room: u32) -> Vec<Elsewhere> {
+fn fitting(context: &Context, found: Vec<Elsewhere>, room: u32) -> Vec<Elsewhere> {
     let own: Vec<String> = context
         .entries()
         .iter()

@@ -216,6 +216,11 @@ impl Session {
         }))
     }
 
+    /// What it shares with the other sessions.
+    pub(crate) fn host(&self) -> &Host {
+        &self.0.host
+    }
+
     /// The session's identifier.
     pub fn id(&self) -> &str {
         &self.0.id

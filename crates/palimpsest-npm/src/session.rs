@@ -135,11 +135,11 @@ calls! {
         /// Shows an offloaded message as it was said again.
         #[wasm_bindgen(js_name = bringBack)]
         fn bring_back(message: u32) -> Promise;
-        /// What is quoted of covered messages for the last question.
+        /// What is quoted for the last question of covered messages, and of other sessions: two lists.
         fn recalled() -> Result<String, Failure>;
-        /// Takes one recalled quote out of the window, or all.
+        /// Takes one recalled quote out of the window, or all. `from` is its session, if that is another one.
         #[wasm_bindgen(js_name = forgetRecalled)]
-        fn forget_recalled(message: Option<u32>) -> Promise;
+        fn forget_recalled(message: Option<u32>, from: Option<String>) -> Promise;
         /// The present end becomes the watermark.
         fn mark() -> Promise;
         /// Keeps a message whole before the watermark, or no longer.

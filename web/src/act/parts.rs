@@ -319,8 +319,8 @@ part! {
         fn restore(n: u32, present: String) = snapshots::restore;
         /// Removes a snapshot. Nothing that was said goes with it.
         fn delete_snapshot(n: u32) = snapshots::delete_snapshot;
-        /// Takes a recalled quote out of the window.
-        fn forget_quote(place: u32) = records::forget_quote;
+        /// Takes a recalled quote out of the window. `from`: the session that it is from, if that is another one.
+        fn forget_quote(place: u32, from: Option<String>) = records::forget_quote;
         /// Takes a layer off: what it covers is sent word for word again.
         fn lift(layer: u32, if_over: bool) = layers::lift;
         /// Asks before a layer is lifted: `number` is the one people see.

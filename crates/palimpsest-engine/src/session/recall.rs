@@ -6,12 +6,10 @@ use palimpsest_core::message::{Message, Role, Seq};
 use palimpsest_core::quotes;
 use palimpsest_core::rendition::Rendition;
 use palimpsest_core::view_edit::{Stale, ViewEdit};
-use palimpsest_core::window::{ELSEWHERE_FRAME, RECALL_FRAME};
 use palimpsest_text::recall::Recall;
 
 use crate::error::EngineError;
 use crate::event::Event;
-use crate::others::fitting;
 
 use super::revise::Revision;
 use super::{Session, State};
@@ -108,11 +106,22 @@ fn for_the_last(state: &State) -> Option<Recalled> {
     }
 }
 
+/// The revision of a session and its end. Quotes that were chosen at another place are stale.
+type Seen = (u32, Option<Seq>);
+
+const fn place(state: &State) -> Seen {
+    (state.head.revision, state.head.tip)
+}
+
 impl Session {
+    /// The session's revision and its end now.
+    pub(crate) fn place(&self) -> Seen {
+        place(&self.0.state.borrow())
+    }
+
     /// Quotes covered passages for a question that waits for its reply, after a compaction has written its window anew. What
     /// answers it may have been covered just now. [`Session::send`] does it by itself.
     pub async fn recall_anew(&self) -> Result<(), EngineError> {
-        let place = |state: &State| (state.head.revision, state.head.tip);
         let (seen, found) = {
             let state = self.0.state.borrow();
             (place(&state), for_the_last(&state))
@@ -124,12 +133,11 @@ impl Session {
     }
 
     /// Shows these quotes, unless the session has changed since its revision and its end were `seen`.
-    async fn show_quotes(
+    pub(crate) async fn show_quotes(
         &self,
-        seen: (u32, Option<Seq>),
+        seen: Seen,
         quotes: Recalled,
     ) -> Result<(), EngineError> {
-        let place = |state: &State| (state.head.revision, state.head.tip);
         let done = self
             .revise(|state, draft| {
                 if place(state) != seen {
@@ -161,44 +169,8 @@ impl Session {
     /// [`Engine::recall_others`]: crate::Engine::recall_others
     pub async fn recall_others(&self) -> Result<(), EngineError> {
         let others = self.0.host.others.borrow().clone();
-        let Some(others) = others else { return Ok(()) };
-        let question = self.0.state.borrow().context.entries().last().cloned();
-        let question = question.filter(|last| last.message.role == Role::User);
-        let Some(question) = question.map(|last| last.message) else {
-            return Ok(());
-        };
-        let seq = question.seq;
-        // what cannot be read is not quoted, and holds no message up
-        let found = others
-            .search(&self.0.host, self.id(), &question.words())
-            .await;
-        let found = found.unwrap_or_default();
-        let with_others = |state: &State| {
-            let context = &state.context;
-            if context.entries().last()?.message.seq != seq {
-                return None;
-            }
-            let own = context.view().recalled.clone().filter(|r| r.before == seq);
-            let own = own.map(|r| r.quotes).unwrap_or_default();
-            let used = own
-                .iter()
-                .map(|q| q.tokens)
-                .fold(RECALL_FRAME, u32::saturating_add);
-            let room = context.recall_room(context.setup().shares.limit, 0);
-            let room = room.saturating_sub(used).min(room / 2);
-            let chosen = fitting(context, found.clone(), room.saturating_sub(ELSEWHERE_FRAME));
-            if chosen.is_empty() {
-                return None;
-            }
-            quotes::block_with(seq, own, chosen)
-        };
-        let place = |state: &State| (state.head.revision, state.head.tip);
-        let (seen, block) = {
-            let state = self.0.state.borrow();
-            (place(&state), with_others(&state))
-        };
-        match block {
-            Some(block) => self.show_quotes(seen, block).await,
+        match others {
+            Some(others) => others.quote(self.clone()).await,
             None => Ok(()),
         }
     }

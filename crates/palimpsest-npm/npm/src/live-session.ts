@@ -9,7 +9,7 @@ import type { Instance } from "./instance.js";
 import { raced, type SessionHost } from "./session-host.js";
 import { policyText, size, withCause } from "./session-options.js";
 import type {
-  ChatMessageLike, Compaction, CompactionOutcome, CompactionPreview, GoalProposal, HistoryItem, Reply, SearchHit, SendChunk, SendOptions, SendStream,
+  ChatMessageLike, Compaction, CompactionOutcome, CompactionPreview, GoalProposal, HistoryItem, RecalledQuote, Reply, SearchHit, SendChunk, SendOptions, SendStream,
   Session, SessionBudget, SessionEvent, SessionInfo, SessionJob, SessionLayer, SessionLogEntry, SessionPin, SessionReliability, SessionSnapshot, ToolCall, ToolFigures,
 } from "./session.js";
 import type { Goal } from "./compact.js";
@@ -97,8 +97,8 @@ export class LiveSession implements Session {
       bringBack: (message) => this.#done((s) => s.bringBack(whole(message, "A message"))),
     };
     this.recalled = {
-      list: () => this.#ask((s) => s.recalled()),
-      remove: (message) => this.#done((s) => s.forgetRecalled(message === undefined ? undefined : whole(message, "A message"))),
+      list: () => this.#ask<RecalledQuote[][]>((s) => s.recalled()).flat(),
+      remove: (message, from) => this.#done((s) => s.forgetRecalled(message === undefined ? undefined : whole(message, "A message"), from)),
     };
     this.watermark = {
       mark: () => this.#done((s) => s.mark()),

@@ -17,7 +17,7 @@ import { policyText, size, withCause } from "./session-options.js";
 
 const KNOWN = [
   "id", "model", "window", "policy", "demands", "store", "database", "llm", "tools", "system", "title", "thinking", "mode", "settings", "takeOver",
-  "onEvent", "signal", "tokenizer", "file", "trustFile", "durability",
+  "onEvent", "signal", "tokenizer", "file", "trustFile", "durability", "otherSessions",
 ];
 
 /** Opens a session; the module's files are taken from `files` if nobody has said yet where they are. */
@@ -46,6 +46,9 @@ export async function openSession(options: SessionOptions, files: Files | undefi
   }
   if (durability !== undefined && storage === undefined) {
     throw new PalimpsestError("invalid_options", "`durability` is for a storage of yours: how IndexedDB writes is the browser's own, and memory keeps nothing.");
+  }
+  if (plain.otherSessions === true && storage === undefined && store === "memory") {
+    throw new PalimpsestError("invalid_options", '`otherSessions` needs a store that sessions share: "indexeddb" or a storage of yours.');
   }
   const given = written({
     ...plain,

@@ -129,6 +129,12 @@ export interface SessionOptions {
    * what was said.
    */
   trustFile?: boolean;
+  /**
+   * Also quotes what was said in the other sessions of the store before a message that asks for it, each passage with the title of its
+   * session and its day; off if not said. At most six passages, in at most half of the room for quotes. Deleted sessions are not quoted. A
+   * store that every session has for itself (`memory`) is refused with it.
+   */
+  otherSessions?: boolean;
   /** Ends the opening. */
   signal?: AbortSignal;
 }
@@ -598,6 +604,12 @@ export interface OffloadedResult {
 export interface RecalledQuote {
   /** The message that it is from. */
   seq: number;
+  /** The session that it is from, if that is another one: see {@link SessionOptions.otherSessions}. */
+  session?: string;
+  /** The title of that session. */
+  title?: string;
+  /** The day on which it was said there, as `2026-05-12`; empty if that is not known. */
+  day?: string;
   text: string;
   /** Tokens that it takes. */
   tokens: number;
@@ -919,12 +931,12 @@ export interface Session {
     bringBack(message: number): Promise<void>;
   };
 
-  /** Passages of covered messages that the window quotes for the last question. */
+  /** Passages of covered messages, and of other sessions, that the window quotes for the last question. */
   readonly recalled: {
     /** All of them, as they stand. */
     list(): RecalledQuote[];
-    /** Takes one message's out of the window, or all. */
-    remove(message?: number): Promise<void>;
+    /** Takes one message's out of the window, or all. `session` is the other session that it is from. */
+    remove(message?: number, session?: string): Promise<void>;
   };
 
   /** The watermark: what stands before it may be stripped by a policy that does so. */

@@ -252,6 +252,8 @@ pub(crate) async fn talk(back: &Rc<Back>, session: &Session, turn: Turn) {
     // a store that fails says so when the message is stored
     let _ = session.set_provider(provider).await;
     give_model(back, session).await;
+    let others = state.settings.with_untracked(|s| s.other_sessions);
+    back.engine.recall_others(others);
     forget_failure(state);
     begin_to_show(back, session, &turn);
     let stop = begun.abort.signal();

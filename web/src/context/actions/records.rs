@@ -227,10 +227,15 @@ pub(crate) fn decide_proposal(id: u32, accept: bool) {
     });
 }
 
-/// Takes a recalled quote out of the window.
-pub(crate) fn forget_quote(place: u32) {
+/// Takes a recalled quote out of the window. `from`: the session that it is from, if that is another one.
+pub(crate) fn forget_quote(place: u32, from: Option<String>) {
     with_writer(move |back, session| async move {
-        if let Err(error) = session.forget_recalled(place.checked_sub(1)).await {
+        let seq = place.checked_sub(1);
+        let forgotten = match (seq, from) {
+            (Some(seq), Some(from)) => session.forget_elsewhere(&from, seq).await,
+            (seq, _) => session.forget_recalled(seq).await,
+        };
+        if let Err(error) = forgotten {
             failed(&back, &error);
         }
         show_all(&back).await;

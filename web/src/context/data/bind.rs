@@ -19,8 +19,8 @@ use crate::context::data::budget::{Age, Budget, Kind, Segment};
 use crate::context::data::card::{Card, Done, Stage, Standing, State};
 use crate::context::data::layer::LayerView;
 use crate::context::data::record::{
-    GoalItem, GoalKind, GoalView, PinView, PreviewView, ProposalView, QuoteView, SnapshotView,
-    Takes, TriedView, TrustView, Why,
+    GoalItem, GoalKind, GoalView, OtherSession, PinView, PreviewView, ProposalView, QuoteView,
+    SnapshotView, Takes, TriedView, TrustView, Why,
 };
 
 /// The budget report as the bar.
@@ -363,15 +363,26 @@ pub fn snapshot(snapshot: &Snapshot) -> SnapshotView {
 
 /// The quotes recalled for the last question.
 pub fn quotes(recalled: Option<&Recalled>) -> Vec<QuoteView> {
-    recalled
-        .into_iter()
-        .flat_map(|r| &r.quotes)
-        .map(|q| QuoteView {
-            place: place(q.seq),
-            text: q.text.clone(),
-            tokens: q.tokens,
-        })
-        .collect()
+    let Some(recalled) = recalled else {
+        return Vec::new();
+    };
+    let own = recalled.quotes.iter().map(|quote| QuoteView {
+        from: None,
+        place: place(quote.seq),
+        text: quote.text.clone(),
+        tokens: quote.tokens,
+    });
+    let others = recalled.elsewhere.iter().map(|quote| QuoteView {
+        from: Some(OtherSession {
+            id: quote.session.clone(),
+            title: quote.title.clone(),
+            day: quote.day.clone(),
+        }),
+        place: place(quote.seq),
+        text: quote.text.clone(),
+        tokens: quote.tokens,
+    });
+    own.chain(others).collect()
 }
 
 /// A plan of a compaction.

@@ -130,15 +130,28 @@ pub struct SnapshotView {
     pub tip: u32,
 }
 
-/// A passage quoted from a covered message for the last question.
+/// A passage quoted for the last question, from a covered message or from another session.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct QuoteView {
+    /// The other session.
+    pub from: Option<OtherSession>,
     /// The message it is from.
     pub place: u32,
     /// Its words.
     pub text: String,
     /// Its tokens.
     pub tokens: u32,
+}
+
+/// The session of a quote.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct OtherSession {
+    /// Its identifier.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// The day on which it was said, as `2026-05-12`; empty if that is not known.
+    pub day: String,
 }
 
 /// The reliability of a session after its compactions, with the arithmetic.

@@ -8,9 +8,11 @@ use palimpsest_core::goal::{GoalStatus, Priority};
 use crate::act;
 use crate::context::data::layer::{LayerView, band};
 use crate::context::data::record::{
-    GoalItem, GoalKind, GoalView, PinView, ProposalView, QuoteView, SnapshotView, TrustView, Why,
+    GoalItem, GoalKind, GoalView, OtherSession, PinView, ProposalView, QuoteView, SnapshotView,
+    TrustView, Why,
 };
 use crate::context::view::snapshots::name_of;
+use crate::library::data::hit::Place;
 use crate::platform::el::{El, IntoChild, each, el, key_of, live_if, live_on, nothing};
 use crate::platform::icon::icon;
 use crate::platform::page;
@@ -483,6 +485,20 @@ fn from_message(place: u32) -> El {
         .click(move || act::show_message(place))
 }
 
+/// The way to a message of another session.
+fn from_session(from: &OtherSession, place: u32) -> El {
+    let (id, title) = (from.id.clone(), from.title.clone());
+    let name = match from.day.as_str() {
+        "" => title,
+        day => format!("{title}, {day}"),
+    };
+    el("button")
+        .class("link from")
+        .attr("type", "button")
+        .child(fill(T::FromSession, &[&name]))
+        .click(move || act::open_at(id.clone(), Place::Message(place)))
+}
+
 /// A proposal names at most so many of the messages that show it.
 const MOST_CITED: usize = 3;
 
@@ -528,20 +544,25 @@ fn proposals(state: AppState) -> AnyView {
 /// Passages quoted for the last question: shown, and removable.
 fn quotes(state: AppState) -> AnyView {
     let line = |quote: QuoteView| {
-        let place = quote.place;
+        let (place, from) = (quote.place, quote.from);
+        let source = match &from {
+            Some(from) => from_session(from, place),
+            None => from_message(place),
+        };
+        let name = from.as_ref().map_or("", |from| from.title.as_str());
+        let label = format!("{}: {name} {place}", t(T::Remove));
+        let session = from.map(|from| from.id);
         el("li")
             .child(icon("eye"))
             .child(
                 el("span")
                     .attr("dir", "auto")
                     .child(quote.text)
-                    .child(from_message(place)),
+                    .child(source),
             )
-            .child(small(
-                format!("{}: {place}", t(T::Remove)),
-                "cross",
-                move || act::forget_quote(place),
-            ))
+            .child(small(label, "cross", move || {
+                act::forget_quote(place, session.clone());
+            }))
             .view()
     };
     let total = move || {

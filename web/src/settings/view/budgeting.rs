@@ -22,7 +22,9 @@ use crate::widgets::field::{Wrong, framed, line, option, selected};
 
 /// The tab.
 pub fn model(state: AppState) -> El {
-    let titles = state.settings.with_untracked(|s| s.titles);
+    let (titles, others) = state
+        .settings
+        .with_untracked(|s| (s.titles, s.other_sessions));
     effect(move || {
         state.settings.track();
         state.open.track();
@@ -81,6 +83,9 @@ pub fn model(state: AppState) -> El {
         .child(parameters::parameters(state))
         .child(switch("titles", T::AutoTitle, titles, |s, on| {
             s.titles = on;
+        }))
+        .child(switch("others", T::OtherSessions, others, |s, on| {
+            s.other_sessions = on;
         }))
 }
 

@@ -230,7 +230,9 @@ impl Conversing for Live {
             let seqs = if said.is_empty() {
                 Vec::new()
             } else {
-                session.append_all(said).await?
+                let seqs = session.append_all(said).await?;
+                session.recall_others().await?;
+                seqs
             };
             text(&seqs)
         })
@@ -250,6 +252,9 @@ impl Conversing for Live {
                 session.set_system(&before).await?;
             }
             let done = done?;
+            if !done.added.is_empty() {
+                session.recall_others().await?;
+            }
             Ok(json!({"added": done.added, "branched": done.branched}).to_json())
         })
     }
@@ -512,11 +517,17 @@ impl Conversing for Live {
     }
 
     fn recalled(&self) -> Result<String, Failure> {
-        text(&self.now().recalled())
+        let session = self.now();
+        text(&(session.recalled(), session.recalled_elsewhere()))
     }
 
-    fn forget_recalled(&self, message: Option<u32>) -> Promise {
-        self.done(move |session| async move { session.forget_recalled(message).await })
+    fn forget_recalled(&self, message: Option<u32>, from: Option<String>) -> Promise {
+        self.done(move |session| async move {
+            match (message, from) {
+                (Some(message), Some(from)) => session.forget_elsewhere(&from, message).await,
+                (message, _) => session.forget_recalled(message).await,
+            }
+        })
     }
 
     fn mark(&self) -> Promise {

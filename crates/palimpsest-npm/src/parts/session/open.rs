@@ -59,6 +59,9 @@ struct Options {
     /// The file's own records and layers are taken, too.
     #[serde(default)]
     trust_file: bool,
+    /// What was said in other sessions of the store is quoted, too.
+    #[serde(default)]
+    other_sessions: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -95,6 +98,9 @@ async fn opened(mut options: Options, host: Rc<Host>) -> Result<Session, Failure
     };
     let file = options.file.as_deref().map(Transfer::read).transpose()?;
     let (engine, _) = engine_over(options.store, options.database.clone(), &host).await?;
+    if options.other_sessions {
+        engine.recall_others(true);
+    }
     let known = match (file, &options.id) {
         (Some(file), _) => {
             let accept = if options.trust_file {
@@ -157,9 +163,14 @@ async fn opened(mut options: Options, host: Rc<Host>) -> Result<Session, Failure
         // it was said before anybody listened
         open.session().warn_of_prompt();
     }
-    // opening waits for no server
+    // opening waits for no server, and for no other session
     let asks = Rc::clone(&open);
     spawn_local(async move { asks.heed_server().await });
+    let reads = Rc::clone(&open);
+    spawn_local(async move {
+        // what cannot be read is not quoted
+        let _ = reads.engine.read_others().await;
+    });
     Ok(Session(Box::new(Live(open))))
 }
 
