@@ -10,7 +10,7 @@ test.afterEach(cleanUp);
 
 const QUESTION = "What is the door code of the cabin?";
 
-/** R1: off at first; then a question brings words of another session, named; they lead there, and can be removed. */
+/** R3: off at first; then a question brings words of another session, named; they lead there, and can be removed. */
 for (const engine of ENGINES) test(`what was said in another session is quoted (${engine})`, SLOW, async () => {
   const world = await begin({ engine, script: { replies: ["Noted.", "I do not know.", "It is 4711-bluebird.", "Gladly."] } });
   const { page } = world;

@@ -139,7 +139,7 @@ impl Engine {
         Ok(all)
     }
 
-    /// Quotes what was said in other sessions of the store before a message that asks for it, or no longer (R1). Temporary and
+    /// Quotes what was said in other sessions of the store before a message that asks for it, or no longer (R3). Temporary and
     /// deleted sessions are not quoted.
     pub fn recall_others(&self, on: bool) {
         let mut others = self.host.others.borrow_mut();

@@ -1,4 +1,4 @@
-//! Finds passages of other sessions of the same store that answer a question (R1).
+//! Finds passages of other sessions of the same store that answer a question (R3).
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -65,7 +65,6 @@ struct Held {
     sessions: SortedMap<String, Known>,
     /// The number of the next message.
     next: u32,
-    bytes: usize,
     /// The messages in the index that are held no more.
     gone: usize,
 }
@@ -74,6 +73,7 @@ struct Known {
     title: String,
     tip: Option<Seq>,
     numbers: Vec<u32>,
+    bytes: usize,
 }
 
 struct Said {
@@ -130,12 +130,18 @@ impl Others {
         all.retain(|one| one.head.deleted_at.is_none() && !is_temporary(&one.id));
         palimpsest_text::order::sort_by(&mut all, |a, b| b.head.updated.total_cmp(&a.head.updated));
         all.truncate(MOST_SESSIONS);
-        let changed = self.held.borrow_mut().changed(&all, own);
+        self.held.borrow_mut().keep(&all);
         let mut read = Vec::new();
-        let mut bytes = self.held.borrow().bytes;
-        for SessionInfo { id, head } in changed {
+        let mut bytes = 0;
+        for SessionInfo { id, head } in all.into_iter().filter(|one| one.id != own) {
             if bytes > MOST_BYTES {
-                break;
+                self.held.borrow_mut().forget(&id);
+                continue;
+            }
+            let known = self.held.borrow_mut().known(&id, &head);
+            if let Some(known) = known {
+                bytes += known;
+                continue;
             }
             let path = path_of(host, &id, &head).await?;
             bytes += path.iter().map(|m| m.words().len()).sum::<usize>();
@@ -150,28 +156,25 @@ impl Others {
 }
 
 impl Held {
-    /// Forgets sessions that are listed no more, and returns those that are to be read, the most recently used first.
-    fn changed(&mut self, listed: &[SessionInfo], own: &str) -> Vec<SessionInfo> {
+    /// Forgets the sessions that are listed no more.
+    fn keep(&mut self, listed: &[SessionInfo]) {
         let there: SortedSet<&str> = listed.iter().map(|one| one.id.as_str()).collect();
-        let lost = self
-            .sessions
-            .keys()
-            .filter(|id| !there.contains(id.as_str()));
-        for id in lost.cloned().collect::<Vec<_>>() {
+        let ids = self.sessions.keys();
+        let lost = ids.filter(|id| !there.contains(id.as_str())).cloned();
+        for id in lost.collect::<Vec<_>>() {
             self.forget(&id);
         }
         if self.gone > self.said.len() {
             // the index holds more of what is gone than of what is there
             *self = Self::default();
         }
-        let mut changed = Vec::new();
-        for one in listed.iter().filter(|one| one.id != own) {
-            match self.sessions.get_mut(&one.id) {
-                Some(known) if known.tip == one.head.tip => known.title = titled(&one.head),
-                _ => changed.push(one.clone()),
-            }
-        }
-        changed
+    }
+
+    /// Returns the bytes that are held of a session, or `None` if it is to be read. Its title is the present one.
+    fn known(&mut self, id: &str, head: &Head) -> Option<usize> {
+        let known = self.sessions.get_mut(id)?;
+        known.title = titled(head);
+        (known.tip == head.tip).then_some(known.bytes)
     }
 
     fn forget(&mut self, id: &str) {
@@ -179,10 +182,7 @@ impl Held {
             return;
         };
         for number in &known.numbers {
-            if let Some(said) = self.said.remove(number) {
-                self.bytes -= said.words.len();
-                self.gone += 1;
-            }
+            self.gone += usize::from(self.said.remove(number).is_some());
         }
     }
 
@@ -191,12 +191,12 @@ impl Held {
         let spoken = |m: &Rc<Message>| matches!(m.role, Role::User | Role::Assistant);
         let path: Vec<Rc<Message>> = path.into_iter().filter(spoken).collect();
         let goes_on = self.sessions.get(id).is_some_and(|known| {
-            let mut held = known.numbers.iter().zip(&path);
+            let mut pairs = known.numbers.iter().zip(&path);
             let same = |(number, message): (&u32, &Rc<Message>)| {
                 let said = self.said.get(number);
                 said.is_none_or(|said| said.message.seq == message.seq)
             };
-            known.numbers.len() <= path.len() && held.all(same)
+            known.numbers.len() <= path.len() && pairs.all(same)
         });
         if !goes_on {
             self.forget(id);
@@ -205,6 +205,7 @@ impl Held {
             title: String::new(),
             tip: None,
             numbers: Vec::new(),
+            bytes: 0,
         });
         self.next += GAP;
         for message in path.into_iter().skip(known.numbers.len()) {
@@ -216,7 +217,7 @@ impl Held {
                 continue;
             }
             self.index.add(number, &words);
-            self.bytes += words.len();
+            known.bytes += words.len();
             let session = id.to_owned();
             self.said.insert(
                 number,

@@ -78,7 +78,7 @@ const BREAD: &[&str] = &[
     "About 50 minutes; it is done when it sounds hollow.",
 ];
 
-/// R1: a question is answered by words of another session, which is named; what no session answers brings nothing.
+/// R3: a question is answered by words of another session, which is named; what no session answers brings nothing.
 #[test]
 fn other_sessions_are_quoted_for_a_question() {
     block_on(async {
@@ -119,7 +119,7 @@ fn other_sessions_are_quoted_for_a_question() {
     });
 }
 
-/// R1: what is said later, edited or deleted elsewhere is followed; temporary sessions and the own one are not quoted.
+/// R3: what is said later, edited or deleted elsewhere is followed; temporary sessions and the own one are not quoted.
 #[test]
 fn quotes_follow_the_other_sessions() {
     block_on(async {
@@ -179,7 +179,7 @@ fn quotes_follow_the_other_sessions() {
     });
 }
 
-/// R1: a sent message has the quotes in its request; they go with the next one, can be removed, and are stored.
+/// R3: a sent message has the quotes in its request; they go with the next one, can be removed, and are stored.
 #[test]
 fn quotes_of_others_go_with_a_request() {
     block_on(async {
@@ -241,7 +241,7 @@ fn evidence_of_other_sessions_is_quoted() {
     );
     let text = std::fs::read_to_string(file).unwrap();
     let chats: Vec<Value> = serde_json::from_str(&text).unwrap();
-    let (mut evidence, mut found, mut all, mut tokens, mut strange, mut quoted) =
+    let (mut evidence, mut found, mut all, mut tokens, mut strange, mut misled) =
         (0, 0, 0, 0, 0, 0);
     for (n, chat) in chats.iter().enumerate() {
         let other = &chats[(n + 1) % chats.len()];
@@ -273,17 +273,17 @@ fn evidence_of_other_sessions_is_quoted() {
             for qa in other["qa"].as_array().unwrap().iter().step_by(3) {
                 let (session, _) = asked(&engine, qa["question"].as_str().unwrap()).await;
                 strange += 1;
-                quoted += u32::from(!session.recalled_elsewhere().is_empty());
+                misled += u32::from(!session.recalled_elsewhere().is_empty());
                 engine.purge(session.id()).await.unwrap();
             }
         });
     }
     println!(
-        "{all} questions: {found} of {evidence} quoted, {} tokens each; {quoted} of {strange} strange questions quoted",
+        "{all} questions: {found} of {evidence} quoted, {} tokens each; {misled} of {strange} strange questions quoted",
         tokens / all
     );
     assert!(found * 10 > evidence * 4);
-    assert!(quoted * 20 < strange);
+    assert!(misled * 20 < strange);
 }
 
 /// Makes a session of each session of a chat. Returns the places of what was said by its name in the file.
