@@ -34,7 +34,7 @@ for (const engine of ENGINES) test(`what was said in another session is quoted (
   await anew();
   await say(page, QUESTION);
   await messages(page, 2);
-  assert.match(asked(), /Quoted from other conversations of the user, for reference:\n\["Our cabin in Norway[^"]*", \d{4}-\d\d-\d\d\] .*4711-bluebird/);
+  assert.match(asked(), /Quoted from other conversations of the user, for reference:\n\["Our cabin in Norway[^"]*, \d{4}-\d\d-\d\d"\] .*4711-bluebird/);
   await until(page, () => /4711-bluebird[\s\S]*from “Our cabin in Norway.*, \d{4}-\d\d-\d\d”/.test(document.querySelector(".quotes li").textContent));
 
   // it leads there, and back the quote is still there; removed, it is gone for good

@@ -406,7 +406,7 @@ test("other sessions are quoted where that is wished for", async () => {
   `);
   assert.deepEqual(got.off[0], []);
   for (const [quotes, sent] of [got.on, got.synced, got.sent]) {
-    assert.ok(quotes.some((quote) => quote.session === "cabin" && quote.title === "The cabin" && quote.seq === 0 && quote.tokens > 0 && /^\d{4}-\d\d-\d\d$/.test(quote.day)), JSON.stringify(quotes));
+    assert.ok(quotes.some((quote) => quote.session === "cabin" && /^The cabin, \d{4}-\d\d-\d\d$/.test(quote.source) && quote.seq === 0 && quote.tokens > 0), JSON.stringify(quotes));
     assert.match(sent, /Quoted from other conversations[^]*The cabin[^]*4711-bluebird/);
   }
   assert.match(got.request, /^<recalled_quotes>\nQuoted from other conversations[^]*4711-bluebird[^]*<\/recalled_quotes>/);

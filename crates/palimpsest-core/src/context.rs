@@ -525,8 +525,8 @@ impl Context {
             for quote in &mut recalled.quotes {
                 quote.tokens = slot::quote_tokens(quote.seq, &quote.text, counter);
             }
-            for quote in &mut recalled.elsewhere {
-                quote.tokens = slot::elsewhere_tokens(quote, counter);
+            for one in &mut recalled.elsewhere {
+                one.quote.tokens = slot::elsewhere_tokens(&one.source, &one.quote.text, counter);
             }
             recalled.tokens = slot::recall_tokens(recalled);
         }

@@ -343,7 +343,7 @@ fn beside<'a>(before: &'a Context, after: &Context, gone: &mut Gone<'a>) {
         && after.recalled_now().is_none()
     {
         let own = was.quotes.iter().map(|quote| &quote.text);
-        let others = was.elsewhere.iter().map(|quote| &quote.text);
+        let others = was.elsewhere.iter().map(|one| &one.quote.text);
         for text in own.chain(others) {
             gone.add(Speaker::Assistant, text.as_str(), PassKind::Recall);
         }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use futures_util::lock::Mutex;
-use palimpsest_core::context::{Context, Elsewhere, Recalled};
+use palimpsest_core::context::{Context, Elsewhere, Quote, Recalled};
 use palimpsest_core::message::{Message, Role, Seq};
 use palimpsest_core::quotes;
 use palimpsest_core::sorted::{SortedMap, SortedSet};
@@ -251,13 +251,20 @@ impl Held {
             if says_little(text) {
                 return None;
             }
-            Some(Elsewhere {
-                session: said.session.clone(),
-                title: self.sessions.get(&said.session)?.title.clone(),
-                day: iso_day(said.message.at).unwrap_or_default(),
+            let title = &self.sessions.get(&said.session)?.title;
+            let source = match iso_day(said.message.at) {
+                Some(day) => format!("{title}, {day}"),
+                None => title.clone(),
+            };
+            let quote = Quote {
                 seq: said.message.seq,
                 text: text.trim().to_owned(),
                 tokens: 0,
+            };
+            Some(Elsewhere {
+                session: said.session.clone(),
+                source,
+                quote,
             })
         })
         .collect()
@@ -304,11 +311,12 @@ fn fitting(context: &Context, found: Vec<Elsewhere>, room: u32) -> Vec<Elsewhere
         if chosen.len() == MOST_QUOTED {
             break;
         }
-        let is_said = chosen.iter().any(|other| other.text == one.text)
-            || own.iter().any(|words| words.contains(&one.text));
-        one.tokens = elsewhere_tokens(&one, counter);
-        if !is_said && used.saturating_add(one.tokens) <= room {
-            used += one.tokens;
+        let quote = &mut one.quote;
+        let is_said = chosen.iter().any(|other| other.quote.text == quote.text)
+            || own.iter().any(|words| words.contains(&quote.text));
+        quote.tokens = elsewhere_tokens(&one.source, &quote.text, counter);
+        if !is_said && used.saturating_add(quote.tokens) <= room {
+            used += quote.tokens;
             chosen.push(one);
         }
     }

@@ -209,18 +209,13 @@ pub(crate) fn quote_mark(seq: Seq) -> String {
 }
 
 /// The line of a passage of another session.
-fn elsewhere_line(quote: &Elsewhere) -> String {
-    let day = match quote.day.as_str() {
-        "" => String::new(),
-        day => format!(", {day}"),
-    };
-    let line = format!("\n[\"{}\"{day}] {}", quote.title, quote.text.trim());
-    escape_fences(&line).into_owned()
+fn elsewhere_line(source: &str, text: &str) -> String {
+    escape_fences(&format!("\n[\"{source}\"] {}", text.trim())).into_owned()
 }
 
 /// The tokens of a passage of another session in the block of recalled quotes.
-pub fn elsewhere_tokens(quote: &Elsewhere, counter: &dyn TokenCounter) -> u32 {
-    counter.count(&elsewhere_line(quote)) + 1
+pub fn elsewhere_tokens(source: &str, text: &str, counter: &dyn TokenCounter) -> u32 {
+    counter.count(&elsewhere_line(source, text)) + 1
 }
 
 /// The tokens of the block of recalled quotes.
@@ -231,7 +226,7 @@ pub(crate) fn recall_tokens(recalled: &Recalled) -> u32 {
         RECALL_FRAME + ELSEWHERE_FRAME
     };
     let own = recalled.quotes.iter().map(|quote| quote.tokens);
-    let others = recalled.elsewhere.iter().map(|quote| quote.tokens);
+    let others = recalled.elsewhere.iter().map(|one| one.quote.tokens);
     own.chain(others).fold(frame, u32::saturating_add)
 }
 
@@ -248,8 +243,8 @@ pub(crate) fn recall_block(quotes: &[Quote], elsewhere: &[Elsewhere]) -> String 
     if !elsewhere.is_empty() {
         text.push_str("\nQuoted from other conversations of the user, for reference:");
     }
-    for quote in elsewhere {
-        text.push_str(&elsewhere_line(quote));
+    for one in elsewhere {
+        text.push_str(&elsewhere_line(&one.source, &one.quote.text));
     }
     text.push('\n');
     text.push_str(QUOTE_END);

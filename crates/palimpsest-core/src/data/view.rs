@@ -43,21 +43,32 @@ impl Recalled {
     }
 }
 
-/// A passage of another session, quoted before the last user message.
+/// A passage of another session, quoted before the last user message. It is stored as a list of its fields.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(String, String, Quote)", into = "(String, String, Quote)")]
 pub struct Elsewhere {
     /// The session.
     pub session: String,
-    /// Its title at that time.
-    pub title: String,
-    /// The day on which it was said, as `2026-05-12`; empty if that is not known.
-    pub day: String,
-    /// The message.
-    pub seq: Seq,
-    /// The words.
-    pub text: String,
-    /// Tokens of its line.
-    pub tokens: u32,
+    /// Its title at that time, and the day on which the passage was said if that is known: `The cabin, 2026-05-12`.
+    pub source: String,
+    /// The passage; its message is that session's.
+    pub quote: Quote,
+}
+
+impl From<(String, String, Quote)> for Elsewhere {
+    fn from((session, source, quote): (String, String, Quote)) -> Self {
+        Self {
+            session,
+            source,
+            quote,
+        }
+    }
+}
+
+impl From<Elsewhere> for (String, String, Quote) {
+    fn from(one: Elsewhere) -> Self {
+        (one.session, one.source, one.quote)
+    }
 }
 
 /// Why a revision was made.

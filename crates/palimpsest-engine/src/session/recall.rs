@@ -205,7 +205,7 @@ impl Session {
 
     /// Removes the quotes of a message of another session from the window.
     pub async fn forget_elsewhere(&self, session: &str, seq: Seq) -> Result<(), EngineError> {
-        let stays = |quote: &Elsewhere| quote.session != session || quote.seq != seq;
+        let stays = |one: &Elsewhere| one.session != session || one.quote.seq != seq;
         self.keep_recalled(|_| true, stays).await
     }
 

@@ -100,7 +100,7 @@ fn other_sessions_are_quoted_for_a_question() {
             found.starts_with("<recalled_quotes>\nQuoted from other conversations of the user"),
             "{found}"
         );
-        assert!(found.contains("[\"The 'cabin' in Norway\", "), "{found}");
+        assert!(found.contains("[\"The 'cabin' in Norway"), "{found}");
         assert!(found.contains("4711-bluebird"), "{found}");
         assert!(!found.contains("rye"), "{found}");
         for quote in session.recalled_elsewhere() {
@@ -208,14 +208,14 @@ fn quotes_of_others_go_with_a_request() {
         assert_eq!(again.recalled_elsewhere(), session.recalled_elsewhere());
         let from = session.recalled_elsewhere()[0].clone();
         again
-            .forget_elsewhere(&from.session, from.seq)
+            .forget_elsewhere(&from.session, from.quote.seq)
             .await
             .unwrap();
         assert!(
             again
                 .recalled_elsewhere()
                 .iter()
-                .all(|one| one.seq != from.seq)
+                .all(|one| one.quote.seq != from.quote.seq)
         );
         again.forget_recalled(None).await.unwrap();
         assert_eq!(again.recalled_elsewhere(), []);
@@ -262,7 +262,9 @@ fn evidence_of_other_sessions_is_quoted() {
                 let (session, _) = asked(&engine, qa["question"].as_str().unwrap()).await;
                 let quotes = session.recalled_elsewhere();
                 let is_quoted = |(id, seq): &(String, u32)| {
-                    quotes.iter().any(|q| q.session == *id && q.seq == *seq)
+                    quotes
+                        .iter()
+                        .any(|q| q.session == *id && q.quote.seq == *seq)
                 };
                 evidence += gold.len();
                 found += gold.iter().filter(|place| is_quoted(place)).count();

@@ -606,10 +606,8 @@ export interface RecalledQuote {
   seq: number;
   /** The session that it is from, if that is another one: see {@link SessionOptions.otherSessions}. */
   session?: string;
-  /** The title of that session. */
-  title?: string;
-  /** The day on which it was said there, as `2026-05-12`; empty if that is not known. */
-  day?: string;
+  /** The title of that session, and the day on which it was said there if that is known: `The cabin, 2026-05-12`. */
+  source?: string;
   text: string;
   /** Tokens that it takes. */
   tokens: number;

@@ -1,7 +1,7 @@
 //! The engine's reports as the data of budgets, layers, cards and records. Nothing is decided here.
 
 use palimpsest_core::budget::{Budget as Report, Segment as Stretch, SegmentKind};
-use palimpsest_core::context::{Cause, Recalled};
+use palimpsest_core::context::{Cause, Quote, Recalled};
 use palimpsest_core::goal::{Goal, MilestoneState};
 use palimpsest_core::layer::{Author, Layer, Level};
 use palimpsest_core::marker::{Change, Proposal};
@@ -366,21 +366,19 @@ pub fn quotes(recalled: Option<&Recalled>) -> Vec<QuoteView> {
     let Some(recalled) = recalled else {
         return Vec::new();
     };
-    let own = recalled.quotes.iter().map(|quote| QuoteView {
-        from: None,
+    let shown = |from, quote: &Quote| QuoteView {
+        from,
         place: place(quote.seq),
         text: quote.text.clone(),
         tokens: quote.tokens,
-    });
-    let others = recalled.elsewhere.iter().map(|quote| QuoteView {
-        from: Some(OtherSession {
-            id: quote.session.clone(),
-            title: quote.title.clone(),
-            day: quote.day.clone(),
-        }),
-        place: place(quote.seq),
-        text: quote.text.clone(),
-        tokens: quote.tokens,
+    };
+    let own = recalled.quotes.iter().map(|quote| shown(None, quote));
+    let others = recalled.elsewhere.iter().map(|one| {
+        let from = OtherSession {
+            id: one.session.clone(),
+            source: one.source.clone(),
+        };
+        shown(Some(from), &one.quote)
     });
     own.chain(others).collect()
 }

@@ -148,10 +148,8 @@ pub struct QuoteView {
 pub struct OtherSession {
     /// Its identifier.
     pub id: String,
-    /// Its title.
-    pub title: String,
-    /// The day on which it was said, as `2026-05-12`; empty if that is not known.
-    pub day: String,
+    /// Its title and the day.
+    pub source: String,
 }
 
 /// The reliability of a session after its compactions, with the arithmetic.

@@ -487,15 +487,11 @@ fn from_message(place: u32) -> El {
 
 /// The way to a message of another session.
 fn from_session(from: &OtherSession, place: u32) -> El {
-    let (id, title) = (from.id.clone(), from.title.clone());
-    let name = match from.day.as_str() {
-        "" => title,
-        day => format!("{title}, {day}"),
-    };
+    let id = from.id.clone();
     el("button")
         .class("link from")
         .attr("type", "button")
-        .child(fill(T::FromSession, &[&name]))
+        .child(fill(T::FromSession, &[&from.source]))
         .click(move || act::open_at(id.clone(), Place::Message(place)))
 }
 
@@ -549,7 +545,7 @@ fn quotes(state: AppState) -> AnyView {
             Some(from) => from_session(from, place),
             None => from_message(place),
         };
-        let name = from.as_ref().map_or("", |from| from.title.as_str());
+        let name = from.as_ref().map_or("", |from| from.source.as_str());
         let label = format!("{}: {name} {place}", t(T::Remove));
         let session = from.map(|from| from.id);
         el("li")

@@ -518,7 +518,11 @@ impl Conversing for Live {
 
     fn recalled(&self) -> Result<String, Failure> {
         let session = self.now();
-        text(&(session.recalled(), session.recalled_elsewhere()))
+        let elsewhere = session.recalled_elsewhere().into_iter().map(|one| {
+            let (session, source, quote) = one.into();
+            json!({ "seq": quote.seq, "text": quote.text, "tokens": quote.tokens, "session": session, "source": source })
+        });
+        text(&(session.recalled(), elsewhere.collect::<Vec<_>>()))
     }
 
     fn forget_recalled(&self, message: Option<u32>, from: Option<String>) -> Promise {
