@@ -7,18 +7,19 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Defines the keys of all texts, and the texts in English: those of the page as it stands first, those that only screens and
-/// dialogs show, those about tools, and those that come with a conversation.
+/// dialogs show, those about tools, those that come with a conversation, and those about the model server.
 macro_rules! texts {
     (
         page { $($name:ident: $text:literal,)* }
         screens { $($later:ident: $told:literal,)* }
         tools { $($tool:ident: $said:literal,)* }
         talk { $($turn:ident: $heard:literal,)* }
+        wire { $($case:ident: $seen:literal,)* }
     ) => {
         /// A text of the page.
         #[allow(missing_docs)]
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum T { $($name,)* $($later,)* $($tool,)* $($turn,)* }
+        pub enum T { $($name,)* $($later,)* $($tool,)* $($turn,)* $($case,)* }
 
         pub(super) fn page(text: T) -> Option<&'static str> {
             match text {
@@ -51,8 +52,19 @@ macro_rules! texts {
             }
         }
 
+        /// The texts about the model server in English; nothing for any other.
+        pub fn wire(text: T) -> &'static str {
+            match text {
+                $(T::$case => $seen,)*
+                _ => "",
+            }
+        }
+
         #[cfg(test)]
-        pub(super) const KEYS: &[T] = &[$(T::$name,)* $(T::$later,)* $(T::$tool,)* $(T::$turn,)*];
+        pub(super) const KEYS: &[T] = &[$(T::$name,)* $(T::$later,)* $(T::$tool,)* $(T::$turn,)* $(T::$case,)*];
+
+        #[cfg(test)]
+        pub(super) const OF_WIRE: &[T] = &[$(T::$case,)*];
 
         #[cfg(test)]
         pub(super) const OF_TOOLS: &[T] = &[$(T::$tool,)*];
@@ -79,7 +91,7 @@ mod de;
 mod en;
 
 pub use de::german;
-pub use en::{T, screens, talk, tools};
+pub use en::{T, screens, talk, tools, wire};
 
 /// A language of the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,8 +152,8 @@ pub fn learn(texts: fn(T) -> &'static str) {
 type Texts = fn(T) -> &'static str;
 
 /// The texts in English that come with the parts that show them: those of screens and dialogs, those about tools, those of
-/// a conversation that goes on.
-static LATER: [OnceLock<Texts>; 3] = [const { OnceLock::new() }; 3];
+/// a conversation that goes on, those about the model server.
+static LATER: [OnceLock<Texts>; 4] = [const { OnceLock::new() }; 4];
 
 /// Takes the texts of a part.
 pub fn learn_later(texts: Texts) {
@@ -157,10 +169,11 @@ fn english(text: T) -> &'static str {
     en::page(text).unwrap_or_else(|| {
         // natively there are no parts
         #[cfg(not(target_arch = "wasm32"))]
-        if LATER[2].get().is_none() {
+        if LATER[3].get().is_none() {
             learn_later(screens);
             learn_later(tools);
             learn_later(talk);
+            learn_later(wire);
         }
         let told = LATER.iter().filter_map(OnceLock::get);
         let told = told.map(|texts| texts(text)).find(|told| !told.is_empty());
@@ -270,7 +283,7 @@ pub fn bytes(n: f64) -> String {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::en::{KEYS, OF_SCREENS, OF_TALK, OF_TOOLS};
+    use super::en::{KEYS, OF_SCREENS, OF_TALK, OF_TOOLS, OF_WIRE};
     use super::*;
 
     #[test]
@@ -420,6 +433,7 @@ mod tests {
         check(OF_TOOLS, &["/src/tools/"]);
         let talk = ["/context/view/card.rs", "/chat/actions/attachments.rs"];
         check(OF_TALK, &talk);
+        check(OF_WIRE, &["/settings/data/doctor.rs"]);
         assert!(OF_TALK.len() > 40);
     }
 

@@ -113,6 +113,7 @@ part! {
 part! {
     /// What the page needs to be ready: the model server, a new session, storage. It is loaded once the page stands.
     wire: Wire {
+        learns text::wire;
         /// Asks the model server what there is, and the doctor what is wrong.
         fn survey() = server::survey_now;
         /// The doctor's findings for another model or window.

@@ -200,7 +200,7 @@ fn quotes_of_others_go_with_a_request() {
             .unwrap();
         let sent = format!("{:?}", model.asked().last().unwrap().messages);
         assert!(
-            sent.contains("4711-bluebird") && sent.contains("\\\"Cabin\\\""),
+            sent.contains("4711-bluebird") && sent.contains("[\\\"Cabin, "),
             "{sent}"
         );
 

@@ -13,7 +13,7 @@ use web_sys::File;
 
 use crate::act::{
     Back, back, change, forget_key, give_model, is_talk_expected, keep_arrived, key_of, list, note,
-    offer_reply, remember_key, send_held, survey, take_model,
+    offer_reply, remember_key, send_held, survey, take_model, wire,
 };
 use crate::platform::{resident, tokenizer};
 use crate::server;
@@ -307,6 +307,8 @@ pub(crate) fn edit_place(at: usize, server: Server, address: String) {
     };
     let key = key_of(&place);
     spawn_local(async move {
+        // it has the words for what is found
+        wire().wait().await;
         let checks = server::visit(state, &place, &key).await;
         state.visited.update(|all| {
             all.insert(place.address, checks);
