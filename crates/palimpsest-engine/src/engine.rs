@@ -139,13 +139,16 @@ impl Engine {
         Ok(all)
     }
 
-    /// Quotes what was said in other sessions of the store before a message that asks for it, or no longer (R3). Temporary and
-    /// deleted sessions are not quoted.
-    pub fn recall_others(&self, on: bool) {
+    /// Quotes what was said in other sessions of the store before a message that asks for it (R3). Temporary and deleted sessions
+    /// are not quoted.
+    pub fn recall_others(&self) {
         let mut others = self.host.others.borrow_mut();
-        if others.is_some() != on {
-            *others = on.then(|| Rc::new(Others::default()) as Rc<dyn SearchOthers>);
-        }
+        others.get_or_insert_with(|| Rc::new(Others::default()) as Rc<dyn SearchOthers>);
+    }
+
+    /// Quotes nothing of other sessions any more.
+    pub fn forget_others(&self) {
+        *self.host.others.borrow_mut() = None;
     }
 
     /// Reads the other sessions before the first message asks for them, so that it need not wait.

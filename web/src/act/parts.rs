@@ -231,6 +231,16 @@ part! {
 }
 
 part! {
+    /// The search in other sessions. It is loaded with the first message where a person wants it.
+    others: Others {
+        answer {
+            /// Quotes what was said in other sessions from now on.
+            fn recall_others(engine: Engine) -> () = sessions::recall_others;
+        }
+    }
+}
+
+part! {
     /// Tools: it is loaded where a tool server stands in the settings, or when their part of the settings is looked at.
     toolbox: Toolbox {
         learns text::tools;

@@ -94,7 +94,7 @@ fn other_sessions_are_quoted_for_a_question() {
         let (_, nothing) = asked(&engine, "What is the door code of the cabin?").await;
         assert_eq!(nothing, "", "nobody has wished for it");
 
-        engine.recall_others(true);
+        engine.recall_others();
         let (session, found) = asked(&engine, "What is the door code of the cabin?").await;
         assert!(
             found.starts_with("<recalled_quotes>\nQuoted from other conversations of the user"),
@@ -124,7 +124,7 @@ fn other_sessions_are_quoted_for_a_question() {
 fn quotes_follow_the_other_sessions() {
     block_on(async {
         let engine = engine().await;
-        engine.recall_others(true);
+        engine.recall_others();
         let cabin = engine.create(titled("Cabin")).await.unwrap();
         say(&cabin, &CABIN[..2]).await;
         let question = "What is the door code of the cabin?";
@@ -171,7 +171,7 @@ fn quotes_follow_the_other_sessions() {
         own.recall_others().await.unwrap();
         assert_eq!(quoted(&own), "");
 
-        engine.recall_others(false);
+        engine.forget_others();
         let other = engine.create(titled("")).await.unwrap();
         other.append(NewMessage::user(question)).await.unwrap();
         other.recall_others().await.unwrap();
@@ -184,7 +184,7 @@ fn quotes_follow_the_other_sessions() {
 fn quotes_of_others_go_with_a_request() {
     block_on(async {
         let engine = engine().await;
-        engine.recall_others(true);
+        engine.recall_others();
         let cabin = engine.create(titled("Cabin")).await.unwrap();
         say(&cabin, CABIN).await;
         engine.read_others().await.unwrap();
@@ -247,7 +247,7 @@ fn evidence_of_other_sessions_is_quoted() {
         let other = &chats[(n + 1) % chats.len()];
         block_on(async {
             let engine = engine().await;
-            engine.recall_others(true);
+            engine.recall_others();
             let places = tell(&engine, chat).await;
             for qa in chat["qa"].as_array().unwrap().iter().step_by(3) {
                 let gold: Vec<&(String, u32)> = qa["evidence"]

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use leptos::task::spawn_local;
 use palimpsest_engine::error::EngineError;
 use palimpsest_engine::ports::{LocalFuture, StoreError};
-use palimpsest_engine::{Config, NewSession, Profile, Session, is_temporary};
+use palimpsest_engine::{Config, Engine, NewSession, Profile, Session, is_temporary};
 
 use crate::act::{
     self, Back, arrive, change, drop_toast, failed, forget_failure, forget_replay, go, heard,
@@ -54,6 +54,11 @@ pub fn new_session() {
         go(Screen::Chat);
         page::next_frame(|| page::focus("#msg"));
     });
+}
+
+/// Quotes what was said in other sessions from now on.
+pub(crate) fn recall_others(engine: Engine) {
+    engine.recall_others();
 }
 
 /// What a new session begins with.

@@ -99,7 +99,7 @@ async fn opened(mut options: Options, host: Rc<Host>) -> Result<Session, Failure
     let file = options.file.as_deref().map(Transfer::read).transpose()?;
     let (engine, _) = engine_over(options.store, options.database.clone(), &host).await?;
     if options.other_sessions {
-        engine.recall_others(true);
+        engine.recall_others();
     }
     let known = match (file, &options.id) {
         (Some(file), _) => {
