@@ -12,10 +12,10 @@ use crate::blobs;
 use crate::error::EngineError;
 use crate::head::{Head, NewSession, SCHEMA, SessionInfo, first_head, head_json, tidied};
 use crate::host::Host;
-use crate::others::{Others, SearchOthers};
+use crate::others::Others;
 use crate::ports::{Durability, Expect, Lease, Op, Store, StoreError, Table, World};
 use crate::rows::{key, seal, session_key};
-use crate::session::{OpenSessions, Session};
+use crate::session::{OpenSessions, SearchOthers, Session};
 use crate::setup::setup;
 use crate::stored::{Found, claim_whole, find_head, is_newer, listed, mended_key};
 use crate::temporary;
@@ -142,18 +142,18 @@ impl Engine {
     /// Quotes what was said in other sessions of the store before a message that asks for it (R3). Temporary and deleted sessions
     /// are not quoted.
     pub fn recall_others(&self) {
-        let mut others = self.host.others.borrow_mut();
+        let mut others = self.open.others.borrow_mut();
         others.get_or_insert_with(|| Rc::new(Others::default()) as Rc<dyn SearchOthers>);
     }
 
     /// Quotes nothing of other sessions any more.
     pub fn forget_others(&self) {
-        *self.host.others.borrow_mut() = None;
+        *self.open.others.borrow_mut() = None;
     }
 
     /// Reads the other sessions before the first message asks for them, so that it need not wait.
     pub async fn read_others(&self) -> Result<(), EngineError> {
-        let others = self.host.others.borrow().clone();
+        let others = self.open.others.borrow().clone();
         match others {
             Some(others) => others.read(&self.host).await,
             None => Ok(()),

@@ -19,7 +19,6 @@ use crate::error::EngineError;
 use crate::event::Event;
 use crate::glance::measured;
 use crate::head::Head;
-use crate::others::SearchOthers;
 use crate::ports::{Durability, KeyPart, Op, Query, Store, Table, World};
 use crate::profile::{Profile, row_key};
 use crate::rows::{hex, seal, unseal};
@@ -32,8 +31,6 @@ pub(crate) struct Host {
     pub(crate) store: Rc<dyn Store>,
     pub(crate) world: World,
     pub(crate) counting: RefCell<Counting>,
-    /// The search in other sessions, where a person wants it.
-    pub(crate) others: RefCell<Option<Rc<dyn SearchOthers>>>,
     /// The sizes of models, as providers state them.
     sizes: RefCell<SortedMap<String, String>>,
     secret: [u8; 16],
@@ -74,7 +71,6 @@ impl Host {
             store,
             world,
             counting,
-            others: RefCell::default(),
             sizes: RefCell::default(),
             secret,
         })

@@ -16,7 +16,7 @@ use crate::error::EngineError;
 use crate::head::{Head, SessionInfo};
 use crate::host::Host;
 use crate::ports::LocalFuture;
-use crate::session::Session;
+use crate::session::{SearchOthers, Session};
 use crate::stored::{listed, path_of};
 use crate::temporary::is_temporary;
 
@@ -38,15 +38,6 @@ const LEAST: f32 = 0.5;
 const LONGEST_TITLE: usize = 60;
 /// Free numbers between sessions, so that their messages are no neighbours in the index.
 const GAP: u32 = 8;
-
-/// The search in other sessions. The host has one where a person wants it, so that nobody else loads its code.
-pub(crate) trait SearchOthers {
-    /// Reads all sessions.
-    fn read<'a>(&'a self, host: &'a Host) -> LocalFuture<'a, Result<(), EngineError>>;
-
-    /// Quotes what answers the question at the end of the session.
-    fn quote(&self, session: Session) -> LocalFuture<'_, Result<(), EngineError>>;
-}
 
 /// The words of the other sessions, and an index over them. It follows the sessions with every search.
 #[derive(Default)]

@@ -57,7 +57,7 @@ pub use append::NewMessage;
 pub use aside::{Aside, Follows};
 pub use compact::{CompactOptions, Compacted, NextJob, PendingJob, Speed};
 pub use history::{HistoryItem, LookBack};
-pub(crate) use open::OpenSessions;
+pub(crate) use open::{OpenSessions, SearchOthers};
 use partial::Partial;
 
 pub use log::{LogAction, LogEntry, log_markdown};

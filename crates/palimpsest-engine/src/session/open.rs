@@ -5,13 +5,26 @@ use std::rc::{Rc, Weak};
 
 use palimpsest_core::sorted::SortedMap;
 
+use crate::error::EngineError;
 use crate::host::Host;
+use crate::ports::LocalFuture;
 
 use super::{Inner, Session};
+
+/// The search in other sessions. There is one where a person wants it, so that nobody else loads its code.
+pub(crate) trait SearchOthers {
+    /// Reads all sessions.
+    fn read<'a>(&'a self, host: &'a Host) -> LocalFuture<'a, Result<(), EngineError>>;
+
+    /// Quotes what answers the question at the end of the session.
+    fn quote(&self, session: Session) -> LocalFuture<'_, Result<(), EngineError>>;
+}
 
 /// The sessions that are open now.
 pub(crate) struct OpenSessions {
     pub(crate) host: Rc<Host>,
+    /// The search in other sessions, where a person wants it.
+    pub(crate) others: RefCell<Option<Rc<dyn SearchOthers>>>,
     sessions: RefCell<SortedMap<String, Weak<Inner>>>,
 }
 
@@ -19,6 +32,7 @@ impl OpenSessions {
     pub(crate) fn new(host: Rc<Host>) -> Self {
         Self {
             host,
+            others: RefCell::default(),
             sessions: RefCell::default(),
         }
     }

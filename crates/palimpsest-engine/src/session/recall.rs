@@ -168,7 +168,7 @@ impl Session {
     ///
     /// [`Engine::recall_others`]: crate::Engine::recall_others
     pub async fn recall_others(&self) -> Result<(), EngineError> {
-        let others = self.0.host.others.borrow().clone();
+        let others = self.0.open.others.borrow().clone();
         match others {
             Some(others) => others.quote(self.clone()).await,
             None => Ok(()),
