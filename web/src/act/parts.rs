@@ -231,17 +231,8 @@ part! {
 }
 
 part! {
-    /// The search in other sessions. It is loaded with the first message where a person wants it.
-    others: Others {
-        answer {
-            /// Quotes what was said in other sessions from now on.
-            fn recall_others(engine: Engine) -> () = sessions::recall_others;
-        }
-    }
-}
-
-part! {
-    /// Tools: it is loaded where a tool server stands in the settings, or when their part of the settings is looked at.
+    /// Tools, and the search in other sessions, which is not a part of its own because every part makes the page larger. It is loaded
+    /// where a tool server stands in the settings or other sessions are remembered, or when its part of the settings is looked at.
     toolbox: Toolbox {
         learns text::tools;
         /// Adds a tool server and asks what it offers. One that is known gets the key.
@@ -263,6 +254,8 @@ part! {
         /// A person answers the question about a call.
         fn decide_call(id: u32, permission: Permission) = calls::decide_call;
         answer {
+            /// Quotes what was said in other sessions from now on.
+            fn recall_others(engine: Engine) -> () = sessions::recall_others;
             /// The tools for the next message of a session: see [`calls::offered_tools`].
             fn offered_tools(session: Session) -> LocalFuture<'static, Option<Tools>> = calls::offered_tools;
         }

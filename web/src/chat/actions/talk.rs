@@ -15,8 +15,8 @@ use palimpsest_engine::session::{self, NewMessage, SendEvent, SendOptions};
 
 use crate::act::{
     Back, Incoming, arrived, back, equip, failed, forget_failure, give_model, keep_draft,
-    kept_draft, list, note, offer_reply, open_now, others, parameters, parts, say, show_all,
-    survey, take_in, tend, together, tokens_of, toolbox, with_engine,
+    kept_draft, list, note, offer_reply, open_now, parameters, parts, say, show_all, survey,
+    take_in, tend, together, tokens_of, toolbox, with_engine,
 };
 use crate::chat::actions::attachments::{attached_to, counted, refuses_images, with_attached};
 use crate::chat::actions::title;
@@ -255,7 +255,7 @@ pub(crate) async fn talk(back: &Rc<Back>, session: &Session, turn: Turn) {
     forget_failure(state);
     begin_to_show(back, session, &turn);
     if state.settings.with_untracked(|s| s.other_sessions) {
-        others().wait().await;
+        toolbox().wait().await;
         parts::recall_others(back.engine.clone());
     } else {
         back.engine.forget_others();
