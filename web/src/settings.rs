@@ -103,7 +103,7 @@ pub struct Settings {
     pub tool_servers: String,
     /// A model may look up what was said, in new sessions.
     pub own_tools: bool,
-    /// What was said in other sessions is quoted for a message that asks for it.
+    /// Other sessions are quoted for a message that asks for it.
     pub other_sessions: bool,
 }
 

@@ -216,7 +216,7 @@ impl Session {
         }))
     }
 
-    /// What it shares with the other sessions.
+    /// The resources that it shares with the other sessions.
     pub(crate) fn host(&self) -> &Host {
         &self.0.host
     }

@@ -135,7 +135,7 @@ calls! {
         /// Shows an offloaded message as it was said again.
         #[wasm_bindgen(js_name = bringBack)]
         fn bring_back(message: u32) -> Promise;
-        /// What is quoted for the last question of covered messages, and of other sessions: two lists.
+        /// The quotes for the last question: a list of covered messages, and one of other sessions.
         fn recalled() -> Result<String, Failure>;
         /// Takes one recalled quote out of the window, or all. `from` is its session, if that is another one.
         #[wasm_bindgen(js_name = forgetRecalled)]

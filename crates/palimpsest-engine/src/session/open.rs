@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 
+use palimpsest_core::message::Message;
 use palimpsest_core::sorted::SortedMap;
 
 use crate::error::EngineError;
@@ -16,8 +17,12 @@ pub(crate) trait SearchOthers {
     /// Reads all sessions.
     fn read<'a>(&'a self, host: &'a Host) -> LocalFuture<'a, Result<(), EngineError>>;
 
-    /// Quotes what answers the question at the end of the session.
-    fn quote(&self, session: Session) -> LocalFuture<'_, Result<(), EngineError>>;
+    /// Quotes what answers this question, which is the last message of the session.
+    fn quote(
+        &self,
+        session: Session,
+        question: Rc<Message>,
+    ) -> LocalFuture<'_, Result<(), EngineError>>;
 }
 
 /// The sessions that are open now.

@@ -169,9 +169,13 @@ impl Session {
     /// [`Engine::recall_others`]: crate::Engine::recall_others
     pub async fn recall_others(&self) -> Result<(), EngineError> {
         let others = self.0.open.others.borrow().clone();
-        match others {
-            Some(others) => others.quote(self.clone()).await,
-            None => Ok(()),
+        let last = self.0.state.borrow().context.entries().last().cloned();
+        let last = last.map(|last| last.message);
+        match (others, last) {
+            (Some(others), Some(last)) if last.role == Role::User => {
+                others.quote(self.clone(), last).await
+            }
+            _ => Ok(()),
         }
     }
 

@@ -1,4 +1,4 @@
-//! What was said in other sessions is quoted where a person wants it.
+//! Quotes from other sessions, where a person wants them.
 
 #![allow(
     clippy::unwrap_used,
@@ -230,7 +230,7 @@ fn quotes_of_others_go_with_a_request() {
     });
 }
 
-/// How much of the evidence is quoted when the sessions of a long chat are sessions of their own, and how many questions of
+/// Measures the evidence that is quoted when the sessions of a long chat are sessions of their own, and how many questions of
 /// another chat, which nothing here answers, bring quotes. Run with `--nocapture` for the figures.
 #[test]
 #[ignore = "reads the folder of recorded chats"]

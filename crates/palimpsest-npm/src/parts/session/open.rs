@@ -59,7 +59,7 @@ struct Options {
     /// The file's own records and layers are taken, too.
     #[serde(default)]
     trust_file: bool,
-    /// What was said in other sessions of the store is quoted, too.
+    /// Other sessions of the store are quoted, too.
     #[serde(default)]
     other_sessions: bool,
 }
