@@ -327,6 +327,8 @@ impl Settings {
             one.arrive(&known);
         }
         self.tool_servers = server::written(&servers);
+        // nor does it let words of one session reach the requests of another
+        self.other_sessions = here.other_sessions;
         if window_of(&self.window.to_string()).is_none() {
             self.window = here.window;
         }
@@ -674,6 +676,7 @@ mod tests {
         let odd = Settings {
             window: 7,
             policy: "shorten".into(),
+            other_sessions: true,
             ..here.clone()
         };
         assert_eq!(odd.taken_in(&here), here);
