@@ -61,7 +61,7 @@ for (const [engine, start] of [["Chromium", launch], ["Firefox", launchFirefox]]
 test("the store contract for files, in Node", { timeout: 600_000 }, async () => {
   const npm = process.env.PALIMPSEST_NPM ?? path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../dist/npm");
   assert.ok(fs.existsSync(npm), "run `cargo xtask pack` first");
-  const { fileStorage } = await import(pathToFileURL(path.join(npm, "dist/vscode-host.js")));
+  const { fileStorage } = await import(pathToFileURL(path.join(npm, "dist/node-stores.js")));
   fs.writeFileSync(path.join(folder, "package.json"), '{ "type": "module" }');
   const module = await import(pathToFileURL(path.join(folder, "durability.js")));
   await module.default({ module_or_path: fs.readFileSync(path.join(folder, "durability_bg.wasm")) });

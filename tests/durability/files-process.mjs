@@ -53,7 +53,7 @@ if (noLinks) {
 }
 if (killAt !== undefined) await haltBefore(killAt, "SIGKILL");
 if (stopAt !== undefined) await haltBefore(stopAt, "SIGSTOP");
-const { fileStorage } = await import(pathToFileURL(`${npm}/dist/vscode-host.js`));
+const { fileStorage } = await import(pathToFileURL(`${npm}/dist/node-stores.js`));
 const store = fileStorage(folder);
 const get = async (table, key) => (await store.read({ query: "get", table, key }))[0]?.value;
 const all = (table, ...prefix) => store.read({ query: "range", table, prefix, reverse: false, limit: 0 });

@@ -18,7 +18,7 @@ let fileStorage;
 let base;
 before(async () => {
   assert.ok(fs.existsSync(npm), "run `cargo xtask pack` first");
-  ({ fileStorage } = await import(pathToFileURL(path.join(npm, "dist/vscode-host.js"))));
+  ({ fileStorage } = await import(pathToFileURL(path.join(npm, "dist/node-stores.js"))));
   base = fs.mkdtempSync(path.join(os.tmpdir(), "palimpsest-files-"));
 });
 after(() => fs.rmSync(base, { recursive: true, force: true }));

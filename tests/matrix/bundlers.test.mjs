@@ -33,7 +33,7 @@ before(async () => {
   folder = install([
     "esbuild@0.28.2", "rollup@4.68.7", "@rollup/plugin-node-resolve@16.0.3", "webpack@5.112.2", "webpack-cli@7.3.1", "vitest@4.1.12",
     "next@16.4.6", "react@19.3.1", "react-dom@19.3.1",
-  ]);
+  ], ["ui", "inline"]);
   fs.writeFileSync(path.join(folder, "page.js"), PAGE);
   chrome = await launch();
 });
@@ -78,7 +78,7 @@ async function mounts(out, build) {
   const fake = await startFake({ models: defaultModels().map((one) => ({ ...one, tokenizer: "bytes" })), counts: "bytes" });
   fs.writeFileSync(
     path.join(folder, "mounted.js"),
-    `import { mount } from "palimpsest/ui";
+    `import { mount } from "palimpsest-ui";
      const kept = new Map([["palimpsest.settings", ${JSON.stringify(JSON.stringify({ address: fake.url, language: "en" }))}]]);
      const settings = { getItem: (name) => kept.get(name) ?? null, setItem: (name, text) => void kept.set(name, text), removeItem: (name) => void kept.delete(name) };
      const say = (text) => { document.getElementById("result").textContent = text; };
@@ -116,7 +116,7 @@ test("the chat app: esbuild, with its files copied beside", () => {
   const out = path.join(folder, "esbuild-ui");
   return mounts(out, () => {
     tool("esbuild", ["mounted.js", "--bundle", "--format=esm", `--outdir=${out}`, "--entry-names=main", "--log-level=warning"]);
-    const dist = path.join(folder, "node_modules/palimpsest/dist");
+    const dist = path.join(folder, "node_modules/palimpsest-ui/dist");
     fs.cpSync(path.join(dist, "ui"), path.join(out, "ui"), { recursive: true });
     fs.copyFileSync(path.join(dist, "vocabulary-worker.js"), path.join(out, "vocabulary-worker.js"));
   });
@@ -142,7 +142,7 @@ test("esbuild, with the modules copied beside", async () => {
 
 test("esbuild, inline: nothing beside the JavaScript", async () => {
   const out = path.join(folder, "inline");
-  fs.writeFileSync(path.join(folder, "inline.js"), PAGE.replace('"palimpsest"', '"palimpsest/inline"'));
+  fs.writeFileSync(path.join(folder, "inline.js"), PAGE.replace('"palimpsest"', '"palimpsest-inline"'));
   tool("esbuild", ["inline.js", "--bundle", "--format=esm", `--outdir=${out}`, "--entry-names=main", "--log-level=warning"]);
   assert.deepEqual(fs.readdirSync(out), ["main.js"]);
   await check(out);

@@ -24,16 +24,22 @@ test("what holds in Node 20 holds in Node 24", () => {
 });
 
 test("attw: the types are where each way of resolving looks for them", () => {
-  const folder = install(["@arethetypeswrong/cli@0.18.5"]);
+  const names = ["palimpsest", "palimpsest-ui", "palimpsest-inline"];
+  const folder = install(["@arethetypeswrong/cli@0.18.5"], ["ui", "inline"]);
   try {
-    const attw = path.join(folder, "node_modules/@arethetypeswrong/cli/dist/index.js");
-    const { exports } = JSON.parse(fs.readFileSync(path.join(folder, "node_modules/palimpsest/package.json"), "utf8"));
-    // modules and styles are addresses for a bundler: there are no types of them
-    const untyped = Object.keys(exports).filter((name) => /\.(wasm|css)$/.test(name));
-    const { status, stdout, stderr } = spawnSync(process.execPath, [attw, tarball(), "--profile", "esm-only", "--no-emoji", "--format", "ascii", "--exclude-entrypoints", ...untyped], { cwd: folder, encoding: "utf8" });
-    assert.equal(status, 0, `${stdout}\n${stderr}`);
-    assert.equal(stdout.match(/^node16 \(from ESM\): OK/gm)?.length, Object.keys(exports).length - untyped.length, stdout);
+    for (const name of names) resolved(folder, name);
   } finally {
     remove(folder);
   }
 });
+
+/** Each entry of a package that has types is found by each way of resolving. */
+function resolved(folder, name) {
+  const attw = path.join(folder, "node_modules/@arethetypeswrong/cli/dist/index.js");
+  const { exports } = JSON.parse(fs.readFileSync(path.join(folder, "node_modules", name, "package.json"), "utf8"));
+  // modules and styles are addresses for a bundler: there are no types of them
+  const untyped = Object.keys(exports).filter((name) => /\.(wasm|css)$|webview\.js$/.test(name));
+  const { status, stdout, stderr } = spawnSync(process.execPath, [attw, tarball(name), "--profile", "esm-only", "--no-emoji", "--format", "ascii", "--exclude-entrypoints", ...untyped], { cwd: folder, encoding: "utf8" });
+  assert.equal(status, 0, `${stdout}\n${stderr}`);
+  assert.equal(stdout.match(/^node16 \(from ESM\): OK/gm)?.length, Object.keys(exports).length - untyped.length, stdout);
+}

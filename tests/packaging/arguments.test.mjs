@@ -86,7 +86,7 @@ function methods(object) {
 
 test("methods", async () => {
   const { Calibration, Conversation, openLibrary, openSession, recallTool, Tokenizer } = palimpsest;
-  const { fileStorage } = await import(pathToFileURL(path.join(fs.realpathSync(folder), "node_modules/palimpsest/dist/vscode-host.js")));
+  const { fileStorage } = await import(pathToFileURL(path.join(fs.realpathSync(folder), "node_modules/palimpsest/dist/node-stores.js")));
   const place = fs.mkdtempSync(path.join(os.tmpdir(), "palimpsest-arguments-"));
   const store = fileStorage(place);
   const makers = {

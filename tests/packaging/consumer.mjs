@@ -10,21 +10,20 @@ import { fileURLToPath } from "node:url";
 /** The checkout. */
 export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
 
-/** The tarball that `cargo xtask pack` left. */
-export function tarball() {
-  if (process.env.PALIMPSEST_TARBALL) return process.env.PALIMPSEST_TARBALL;
-  const dist = path.join(root, "dist");
-  const found = fs.existsSync(dist) ? fs.readdirSync(dist).filter((name) => /^palimpsest-.*\.tgz$/.test(name)) : [];
-  assert.equal(found.length, 1, "run `cargo xtask pack` first: there must be one tarball in dist/");
+/** The tarball of a package that `cargo xtask pack` left. */
+export function tarball(name = "palimpsest") {
+  const dist = process.env.PALIMPSEST_DIST ?? path.join(root, "dist");
+  const found = fs.existsSync(dist) ? fs.readdirSync(dist).filter((file) => new RegExp(`^${name}-\\d.*\\.tgz$`).test(file)) : [];
+  assert.equal(found.length, 1, `run \`cargo xtask pack\` first: there must be one tarball of ${name} in dist/`);
   return path.join(dist, found[0]);
 }
 
-/** Installs the tarball, and packages of the registry beside it, in a new folder. */
-export function install(packages = []) {
+/** Installs the tarball, those of `beside` (`ui`, `inline`), and packages of the registry, in a new folder. */
+export function install(packages = [], beside = []) {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "palimpsest-consumer-"));
   fs.writeFileSync(path.join(folder, "package.json"), '{ "name": "consumer", "private": true, "type": "module" }');
   const offline = packages.length === 0 ? ["--offline"] : ["--prefer-offline"];
-  execFileSync("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error", ...offline, tarball(), ...packages], {
+  execFileSync("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error", ...offline, tarball(), ...beside.map((name) => tarball(`palimpsest-${name}`)), ...packages], {
     cwd: folder,
     stdio: ["ignore", "ignore", "inherit"],
   });

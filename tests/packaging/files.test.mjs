@@ -12,7 +12,7 @@ let folder;
 let host;
 before(async () => {
   folder = install();
-  host = await import(pathToFileURL(path.join(folder, "node_modules/palimpsest/dist/vscode-host.js")));
+  host = await import(pathToFileURL(path.join(folder, "node_modules/palimpsest/dist/node-stores.js")));
 });
 after(() => remove(folder));
 
@@ -278,7 +278,7 @@ test("a session in files, from program to program", () => {
   const place = JSON.stringify(path.join(folder, "sessions"));
   const program = (script) => run(folder, `
     import { openSession } from "palimpsest";
-    import { fileStorage } from "palimpsest/vscode-host";
+    import { fileStorage } from "palimpsest/node";
     const store = fileStorage(${place});
     const session = await openSession({ id: "a", model: "any", window: 2048, store });
     ${script}
@@ -309,7 +309,7 @@ test("a session in files under three programs", { timeout: 240_000 }, async () =
     fs.writeFileSync(file, `
       import fs from "node:fs";
       import { openSession } from "palimpsest";
-      import { fileStorage } from "palimpsest/vscode-host";
+      import { fileStorage } from "palimpsest/node";
       const say = (word, what = "") => fs.writeSync(1, word + " " + what + "\\n");
       const open = (more = {}) => openSession({ id: "a", model: "any", window: 32_768, store: fileStorage(${JSON.stringify(place)}), ...more });
       const lead = async (session, name) => {
@@ -350,7 +350,7 @@ test("a session in files under three programs", { timeout: 240_000 }, async () =
   }
   const said = run(folder, `
     import { openSession } from "palimpsest";
-    import { fileStorage } from "palimpsest/vscode-host";
+    import { fileStorage } from "palimpsest/node";
     const session = await openSession({ id: "a", model: "any", window: 32_768, store: fileStorage(${JSON.stringify(place)}) });
     const history = session.history();
     console.log(JSON.stringify({ history: JSON.stringify(history), large: history.filter((one) => JSON.stringify(one).length > 30_000).length }));

@@ -7,7 +7,7 @@ import { after, before, test } from "node:test";
 import { install, remove, run } from "./consumer.mjs";
 
 let folder;
-before(() => { folder = install(); });
+before(() => { folder = install([], ["inline"]); });
 after(() => remove(folder));
 
 const history = `Array.from({ length: 80 }, (_, i) => ({ role: i % 2 ? "assistant" : "user", content: \`Message \${i}: parcel \${1000 + i} weighs \${i} kg and goes to gate \${i % 9}, never to the neighbour.\`, mark: i }))`;
@@ -299,7 +299,7 @@ test("inline and slim", () => {
     globalThis.fetch = () => { throw new Error("fetched"); };
     const slim = await import("palimpsest/slim");
     const out = [await slim.init().catch((e) => e.code)];
-    const inline = await import("palimpsest/inline");
+    const inline = await import("palimpsest-inline");
     await inline.init();
     out.push(slim.countTokens("hello world").tokens === inline.countTokens("hello world").tokens, slim.compact === inline.compact);
     console.log(JSON.stringify(out));

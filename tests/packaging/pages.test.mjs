@@ -7,15 +7,16 @@ import path from "node:path";
 import { after, before, test } from "node:test";
 import { defaultModels, startFake } from "../ollama/fake.mjs";
 import { launch, open, POLICY, result, serve } from "./browser.mjs";
+import { build as rolldown } from "../node_modules/rolldown/dist/index.mjs";
 import { copy, install, remove, root } from "./consumer.mjs";
 
 let folder;
 let chrome;
 before(async () => {
-  folder = install();
+  folder = install([], ["ui", "inline"]);
   for (const page of ["plain", "worker"]) {
     copy(`www/${page}`, path.join(folder, page));
-    fs.cpSync(path.join(folder, "node_modules/palimpsest"), path.join(folder, page, "palimpsest"), { recursive: true });
+    for (const name of ["palimpsest", "palimpsest-ui"]) fs.cpSync(path.join(folder, "node_modules", name), path.join(folder, page, name), { recursive: true });
   }
   copy("tests/conformance", path.join(folder, "plain/cases"));
   fs.copyFileSync(path.join(root, "tests/packaging/answer.js"), path.join(folder, "plain/answer.js"));
@@ -86,13 +87,15 @@ test("what goes wrong on a page says how to mend it", async () => {
   }
 });
 
-/** Webviews that may fetch nothing use the inline entry. */
-test("inline entry where nothing may be fetched", async () => {
+/** Webviews that may fetch nothing bundle the package whose module is in its JavaScript. */
+test("palimpsest-inline where nothing may be fetched", async () => {
+  fs.writeFileSync(path.join(folder, "inlined.js"), 'export * from "palimpsest-inline";\n');
+  await rolldown({ input: path.join(folder, "inlined.js"), output: { dir: path.join(folder, "plain/inlined") }, logLevel: "silent" });
   const server = await serve(path.join(folder, "plain"), { policy: POLICY.replace("connect-src 'self'", "connect-src 'none'") });
   try {
     const { page, problems } = await open(chrome.browser, `${server.url}/cases.html`);
     const tokens = await page.evaluate(async () => {
-      const { countTokens, init } = await import("./palimpsest/dist/inline.js");
+      const { countTokens, init } = await import("./inlined/inlined.js");
       await init();
       return countTokens("A short text.").tokens;
     });
@@ -235,14 +238,14 @@ test("the guide", async () => {
   const place = path.join(folder, "plain/guide");
   fs.mkdirSync(place, { recursive: true });
   const text = fs.readFileSync(path.join(root, "docs/guide.md"), "utf8");
-  const blocks = [...text.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code]) => code).filter((code) => !/from "(ai|@langchain\/.*|palimpsest\/(?:node|storage|testing|vscode-host|pi|opencode|openclaw|mastra))"/.test(code));
+  const blocks = [...text.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code]) => code).filter((code) => !/from "(ai|@langchain\/.*|palimpsest(?:\/(?:node|storage|testing|pi|opencode|openclaw|mastra)|-ui\/vscode-host))"/.test(code));
   for (const [i, code] of blocks.entries()) fs.writeFileSync(path.join(place, code.includes("// worker.ts") ? "worker.ts" : `${i}.ts`), code);
   const sources = fs.readdirSync(place).map((name) => path.join(place, name));
   spawnSync(process.execPath, [path.join(root, "tests/node_modules/typescript/bin/tsc"), "--noCheck", "--ignoreConfig", "--target", "ES2022", "--module", "ESNext", "--moduleResolution", "Bundler", "--outDir", place, ...sources]);
-  const entry = { "": "index.js", "/ui": "ui.js" };
+  const entry = { palimpsest: "index.js", "palimpsest-ui": "ui.js" };
   for (const name of fs.readdirSync(place).filter((one) => one.endsWith(".js"))) {
     const file = path.join(place, name);
-    fs.writeFileSync(file, fs.readFileSync(file, "utf8").replace(/from "palimpsest(\/ui)?"/g, (_, ui = "") => `from "../palimpsest/dist/${entry[ui]}"`));
+    fs.writeFileSync(file, fs.readFileSync(file, "utf8").replace(/from "(palimpsest(?:-ui)?)"/g, (_, name) => `from "../${name}/dist/${entry[name]}"`));
   }
   fs.copyFileSync(path.join(root, "crates/palimpsest-browser/testing/storage.js"), path.join(place, "storage.js"));
   fs.writeFileSync(path.join(place, "chat.html"), '<!doctype html><html lang="en"><link rel="icon" href="data:,"><title>T</title><div id="chat"></div></html>');

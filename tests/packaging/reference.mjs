@@ -1,6 +1,6 @@
 // The reference of the package's functions and types, from its own declarations.
 //
-//   node tests/packaging/reference.mjs [dist]      writes docs/api.md from dist/npm/dist
+//   node tests/packaging/reference.mjs      writes docs/api.md from the packages in dist/
 
 import fs from "node:fs";
 import path from "node:path";
@@ -24,22 +24,22 @@ const ENTRIES = [
   ["palimpsest/node", "node-stores.d.ts"],
   ["palimpsest/storage", "storage-kit.d.ts"],
   ["palimpsest/testing", "testing.d.ts"],
-  ["palimpsest/ui", "ui.d.ts"],
-  ["palimpsest/vscode-host", "vscode-host.d.ts"],
+  ["palimpsest-ui", "ui.d.ts"],
+  ["palimpsest-ui/vscode-host", "vscode-host.d.ts"],
 ];
 
-/** The reference as Markdown. `dist` is the folder of the declarations. */
+/** The reference as Markdown. `dist` gives the folder of a package's declarations. */
 export function reference(dist) {
   const out = [
-    "# The package's functions and types",
+    "# The packages' functions and types",
     "",
-    "Made from the package's declarations by `node tests/packaging/reference.mjs`; a test keeps it so. [The guide](guide.md) says how they",
+    "Made from the packages' declarations by `node tests/packaging/reference.mjs`; a test keeps it so. [The guide](guide.md) says how they",
     "are used together.",
   ];
   const told = new Set();
   for (const [entry, file] of ENTRIES) {
     // what two entries export is said once
-    const found = declarations(dist, file).filter(({ name }) => !told.has(name) && told.add(name));
+    const found = declarations(dist(entry.split("/")[0]), file).filter(({ name }) => !told.has(name) && told.add(name));
     out.push("", `## ${entry}`);
     for (const kind of ["function", "class", "interface", "type"]) {
       for (const one of found.filter((f) => f.kind === kind)) out.push("", ...section(one));
@@ -116,5 +116,5 @@ function section({ name, kind, comment, code }) {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  fs.writeFileSync(path.join(root, "docs/api.md"), reference(path.resolve(process.argv[2] ?? path.join(root, "dist/npm/dist"))));
+  fs.writeFileSync(path.join(root, "docs/api.md"), reference((name) => path.join(root, "dist", name.replace("palimpsest", "npm"), "dist")));
 }

@@ -10,7 +10,7 @@ import { install, remove, root, runAsync } from "./consumer.mjs";
 
 let folder;
 before(() => {
-  folder = install();
+  folder = install([], ["inline"]);
   fs.copyFileSync(path.join(root, "crates/palimpsest-browser/testing/storage.js"), path.join(folder, "storage.js"));
 });
 after(() => remove(folder));
@@ -991,7 +991,7 @@ test("sessions of the inline and the slim entry", async () => {
     globalThis.fetch = () => { throw new Error("fetched"); };
     const slim = await import("palimpsest/slim");
     const failed = await slim.openSession({ model: "m" }).catch((e) => [e.code, /init\\(palimpsest, { session/.test(e.message)]);
-    const inline = await import("palimpsest/inline");
+    const inline = await import("palimpsest-inline");
     const session = await inline.openSession({ model: "m" });
     await session.append("Hello");
     const other = await slim.openSession({ model: "m" });

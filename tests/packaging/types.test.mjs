@@ -9,8 +9,10 @@ import { publint } from "publint";
 import { install, remove, root } from "./consumer.mjs";
 import { reference } from "./reference.mjs";
 
+const PACKAGES = ["palimpsest", "palimpsest-ui", "palimpsest-inline"];
+
 let folder;
-before(() => { folder = install(["ai@6", "@langchain/core@1", "@langchain/langgraph@1", "langchain@1", "zod@4"]); });
+before(() => { folder = install(["ai@6", "@langchain/core@1", "@langchain/langgraph@1", "langchain@1", "zod@4"], ["ui", "inline"]); });
 after(() => remove(folder));
 
 function tsc(options, files, skipLibCheck) {
@@ -26,11 +28,15 @@ function tsc(options, files, skipLibCheck) {
 /** Every `@example` of the public types compiles, in both ways TypeScript resolves packages. */
 for (const [module, moduleResolution] of [["NodeNext", "NodeNext"], ["ESNext", "Bundler"]]) {
   test(`examples and declarations, ${moduleResolution}`, () => {
-    const dist = path.join(folder, "node_modules/palimpsest/dist");
     const own = [];
     const framework = [];
-    for (const file of fs.readdirSync(dist).filter((name) => name.endsWith(".d.ts"))) {
-      const text = fs.readFileSync(path.join(dist, file), "utf8");
+    // what two packages have is the same file
+    const declarations = new Map(PACKAGES.flatMap((name) => {
+      const dist = path.join(folder, "node_modules", name, "dist");
+      return fs.readdirSync(dist).filter((file) => file.endsWith(".d.ts")).map((file) => [file, path.join(dist, file)]);
+    }));
+    for (const [file, place] of declarations) {
+      const text = fs.readFileSync(place, "utf8");
       for (const [i, [, code]] of [...text.matchAll(/@example\n\s*\* ```ts\n([\s\S]*?)\s*\* ```/g)].entries()) {
         const name = `example-${file.replace(".d.ts", "")}-${i}.ts`;
         const needsFramework = /from "(ai|langchain|@langchain)/.test(code);
@@ -39,7 +45,7 @@ for (const [module, moduleResolution] of [["NodeNext", "NodeNext"], ["ESNext", "
       }
     }
     assert.ok(own.length >= 14 && framework.length >= 4, `${own.length} and ${framework.length} examples`);
-    const entries = ["palimpsest", "palimpsest/inline", "palimpsest/slim", "palimpsest/ai-sdk", "palimpsest/tanstack-ai", "palimpsest/openai-agents", "palimpsest/mastra", "palimpsest/pi", "palimpsest/opencode", "palimpsest/openclaw", "palimpsest/react", "palimpsest/node", "palimpsest/storage", "palimpsest/testing", "palimpsest/ui", "palimpsest/vscode-host"].map((name, i) => `import * as e${i} from "${name}"; void e${i};`);
+    const entries = ["palimpsest", "palimpsest-inline", "palimpsest/slim", "palimpsest/ai-sdk", "palimpsest/tanstack-ai", "palimpsest/openai-agents", "palimpsest/mastra", "palimpsest/pi", "palimpsest/opencode", "palimpsest/openclaw", "palimpsest/react", "palimpsest/node", "palimpsest/storage", "palimpsest/testing", "palimpsest-ui", "palimpsest-ui/vscode-host"].map((name, i) => `import * as e${i} from "${name}"; void e${i};`);
     fs.writeFileSync(path.join(folder, "entries.ts"), entries.join("\n"));
     // our own declarations are checked to the last line; those of the frameworks are theirs
     tsc({ module, moduleResolution }, ["entries.ts", ...own], false);
@@ -60,7 +66,7 @@ test("the guide", () => {
 
 /** The reference in docs/ is that of these very declarations. */
 test("the reference", () => {
-  const made = reference(path.join(folder, "node_modules/palimpsest/dist"));
+  const made = reference((name) => path.join(folder, "node_modules", name, "dist"));
   assert.ok(made === fs.readFileSync(path.join(root, "docs/api.md"), "utf8"), "docs/api.md is another: node tests/packaging/reference.mjs");
   for (const name of ["openSession()", "Session", "compact()", "Conversation", "StorageAdapter", "fitStep()", "fitMessages()", "mount()", "attachPalimpsest()"]) {
     assert.ok(made.includes(`\n### ${name}\n`), name);
@@ -98,12 +104,40 @@ test("types of results and options", () => {
 });
 
 /** The manifest is what tools expect: publint finds nothing at all. */
-test("publint", async () => {
-  const { messages } = await publint({ pkgDir: path.join(folder, "node_modules/palimpsest"), strict: true, pack: false });
-  assert.deepEqual(messages, []);
-  const manifest = JSON.parse(fs.readFileSync(path.join(folder, "node_modules/palimpsest/package.json"), "utf8"));
-  assert.equal(manifest.dependencies, undefined, "no dependencies at run time");
-  for (const file of ["README.md", "LICENSE-MIT", "LICENSE-APACHE"]) {
-    assert.ok(fs.existsSync(path.join(folder, "node_modules/palimpsest", file)), file);
+for (const name of PACKAGES) {
+  test(`publint: ${name}`, async () => {
+    const home = path.join(folder, "node_modules", name);
+    const { messages } = await publint({ pkgDir: home, strict: true, pack: false });
+    assert.deepEqual(messages, []);
+    const manifest = JSON.parse(fs.readFileSync(path.join(home, "package.json"), "utf8"));
+    assert.equal(manifest.dependencies, undefined, "no dependencies at run time");
+    for (const file of ["README.md", "LICENSE-MIT", "LICENSE-APACHE"]) {
+      assert.ok(fs.existsSync(path.join(home, file)), file);
+    }
+  });
+}
+
+/** Who installs `palimpsest` alone has neither the app nor the files as text, and nothing in it misses them. */
+test("each package has what it needs and no more", () => {
+  const home = (name) => path.join(folder, "node_modules", name);
+  const has = (name) => fs.readdirSync(home(name), { recursive: true }).map(String);
+  const ending = (name, end) => has(name).filter((file) => file.endsWith(end)).map((file) => path.basename(file)).sort();
+  assert.deepEqual(ending("palimpsest", ".wasm"), ["palimpsest_npm_bg.wasm", "replay.wasm", "session-tokenizer.wasm", "session.wasm", "tokenizer.wasm", "transcripts.wasm"]);
+  assert.deepEqual([ending("palimpsest", ".css"), has("palimpsest").filter((file) => /inlined|^dist\/ui/.test(file))], [[], []]);
+  assert.deepEqual([ending("palimpsest-ui", ".wasm"), ending("palimpsest-ui", ".css")], [["palimpsest_web_bg.wasm"], ["palimpsest.css"]]);
+  assert.deepEqual(ending("palimpsest-inline", ".wasm"), []);
+  assert.deepEqual(ending("palimpsest-inline", ".js").filter((file) => !/^inlined?\.js$/.test(file)), ["palimpsest_npm_bg.js", "replay.js", "session-tokenizer.js", "session.js", "tokenizer.js", "transcripts.js"]);
+  const { version, peerDependencies } = JSON.parse(fs.readFileSync(path.join(home("palimpsest-inline"), "package.json"), "utf8"));
+  assert.deepEqual(peerDependencies, { palimpsest: version });
+  // no script names a file that is not there, and no package but those it declares
+  const allowed = { palimpsest: /^(node:|palimpsest$|ai$|zod(?:\/v4)?$|react$|@langchain\/)/, "palimpsest-ui": /^node:/, "palimpsest-inline": /^palimpsest\/slim$/ };
+  for (const name of PACKAGES) {
+    for (const file of has(name).filter((one) => /\.(js|d\.ts)$/.test(one))) {
+      const text = fs.readFileSync(path.join(home(name), file), "utf8").replace(/\/\*[\s\S]*?\*\//g, "");
+      for (const [, from] of text.matchAll(/(?:\bfrom |\bimport ?\(?)"([^"\n]+)"/g)) {
+        if (from.startsWith(".")) assert.ok(fs.existsSync(path.join(home(name), path.dirname(file), file.endsWith(".d.ts") ? from.replace(/\.js$/, ".d.ts") : from)), `${name}/${file}: ${from}`);
+        else assert.match(from, allowed[name], `${name}/${file}`);
+      }
+    }
   }
 });

@@ -12,7 +12,7 @@ import { copy, install, remove } from "./consumer.mjs";
 let folder;
 let chrome;
 before(async () => {
-  folder = install(["react@19.2.0", "react-dom@19.2.0", "vite@8.3.8"]);
+  folder = install(["react@19.2.0", "react-dom@19.2.0", "vite@8.3.8"], ["ui"]);
   const manifest = fs.readFileSync(path.join(folder, "package.json"));
   copy("www/react", folder);
   fs.writeFileSync(path.join(folder, "package.json"), manifest);
@@ -60,7 +60,7 @@ test("the chat app in a build", async () => {
   fs.mkdirSync(place);
   fs.writeFileSync(path.join(place, "index.html"), '<!doctype html><html lang="en"><link rel="icon" href="data:,"><title>T</title><p id="result"></p><div id="chat"></div><script type="module" src="./main.js"></script></html>');
   fs.writeFileSync(path.join(place, "main.js"), `
-    import { mount } from "palimpsest/ui";
+    import { mount } from "palimpsest-ui";
     const address = new URLSearchParams(location.search).get("server");
     const settings = new Map([["palimpsest.settings", JSON.stringify({ address, language: "en" })]]);
     const store = { getItem: (name) => settings.get(name) ?? null, setItem: (name, text) => void settings.set(name, text), removeItem: (name) => void settings.delete(name) };

@@ -1,4 +1,4 @@
-// The chat app in other people's pages: in a view of an editor (the faked one on one side, the real `palimpsest/vscode-host` on
+// The chat app in other people's pages: in a view of an editor (the faked one on one side, the real `palimpsest-ui/vscode-host` on
 // the other), in a frame of another origin, and in an element of a plain page.
 
 import assert from "node:assert/strict";
@@ -16,10 +16,10 @@ let folder;
 let chrome;
 let host;
 before(async () => {
-  folder = install();
+  folder = install([], ["ui"]);
   for (const page of ["plain", "embed"]) {
     copy(`www/${page}`, path.join(folder, page));
-    fs.cpSync(path.join(folder, "node_modules/palimpsest"), path.join(folder, page, "palimpsest"), { recursive: true });
+    fs.cpSync(path.join(folder, "node_modules/palimpsest-ui"), path.join(folder, page, "palimpsest-ui"), { recursive: true });
   }
   copy("crates/palimpsest-browser/testing/storage.js", path.join(folder, "embed/storage.js"));
   fs.writeFileSync(
@@ -28,7 +28,7 @@ before(async () => {
   );
   fs.writeFileSync(path.join(folder, "plain/mounted.css"), "html, body { height: 100%; margin: 0 } #chat { height: 700px } h1 { color: rgb(1, 2, 3); text-transform: uppercase } button { background: rgb(4, 5, 6) }");
   chrome = await launch();
-  host = await import(pathToFileURL(path.join(folder, "node_modules/palimpsest/dist/vscode-host.js")));
+  host = await import(pathToFileURL(path.join(folder, "node_modules/palimpsest-ui/dist/vscode-host.js")));
 });
 after(async () => {
   await chrome?.close();
@@ -66,13 +66,13 @@ async function say(page, text) {
 
 /** The page of a view, as the real `palimpsestHtml` writes it, and the package's files. */
 async function views() {
-  const dist = path.join(folder, "node_modules/palimpsest/dist");
+  const dist = path.join(folder, "node_modules/palimpsest-ui/dist");
   const types = { ".js": "text/javascript", ".css": "text/css", ".wasm": "application/wasm" };
   let html = "";
   const server = http.createServer((request, response) => {
     const name = decodeURIComponent(new URL(request.url, "http://x").pathname);
     if (name === "/view") return response.writeHead(200, { "content-type": "text/html" }).end(html);
-    const file = path.join(dist, name.replace("/extension/node_modules/palimpsest/dist", ""));
+    const file = path.join(dist, name.replace("/extension/node_modules/palimpsest-ui/dist", ""));
     if (!file.startsWith(dist) || !fs.existsSync(file)) return response.writeHead(404).end();
     response.writeHead(200, { "content-type": types[path.extname(file)] ?? "application/octet-stream" });
     fs.createReadStream(file).pipe(response);
@@ -560,7 +560,7 @@ test("the page of a view, and bad options", async () => {
 
 /** I10: a stream waits for who reads it, ends when nobody does, and cuts no character; what a view held is given back when it goes. */
 test("messages between a view and its host", async () => {
-  const dist = (name) => import(pathToFileURL(path.join(folder, "node_modules/palimpsest/dist", name)));
+  const dist = (name) => import(pathToFileURL(path.join(folder, "node_modules/palimpsest-ui/dist", name)));
   const [{ CREDIT, WireClient }, { serveWire }] = await Promise.all([dist("wire.js"), dist("wire-host.js")]);
   const wire = () => {
     const [a, b] = [new Set(), new Set()];
@@ -664,7 +664,7 @@ test("messages between a view and its host", async () => {
 
 /** Mounts the app in the page; what it was is in `globalThis.app`. */
 const mounted = (page, address) => page.evaluate(async (address) => {
-  const { mount } = await import("./palimpsest/dist/ui.js");
+  const { mount } = await import("./palimpsest-ui/dist/ui.js");
   if (localStorage.getItem("palimpsest.settings") === null) localStorage.setItem("palimpsest.settings", JSON.stringify({ address, language: "en", titles: false }));
   globalThis.events = [];
   globalThis.app = await mount(document.getElementById("chat"), { settings: localStorage, onEvent: (event) => globalThis.events.push(event.type) });
@@ -708,7 +708,7 @@ test("a mounted app", async () => {
 
     // one in a document
     const code = await page.evaluate(async () => {
-      const { mount } = await import("./palimpsest/dist/ui.js");
+      const { mount } = await import("./palimpsest-ui/dist/ui.js");
       return mount(document.getElementById("chat")).then(() => "mounted", (error) => `${error.name} ${error.code}`);
     });
     assert.equal(code, "PalimpsestError already_mounted");
@@ -749,7 +749,7 @@ test("mounted and taken away fifty times", async () => {
       return { Nodes, JSEventListeners, Documents };
     };
     const times = (n) => page.evaluate(async (n) => {
-      const { mount } = await import("./palimpsest/dist/ui.js");
+      const { mount } = await import("./palimpsest-ui/dist/ui.js");
       for (let i = 0; i < n; i += 1) {
         const app = await mount(document.getElementById("chat"), { settings: globalThis.kept ??= (() => { const all = new Map([["palimpsest.settings", '{"language":"en"}']]); return { getItem: (k) => all.get(k) ?? null, setItem: (k, v) => void all.set(k, v), removeItem: (k) => void all.delete(k) }; })() });
         app.unmount();
@@ -793,7 +793,7 @@ test("fifty times with 5,000 messages: the memory stays", { timeout: 1_500_000 }
     });
     await page.goto(`${server.url}/mounted.html`);
     await page.evaluate(async () => {
-      const { mount } = await import("./palimpsest/dist/ui.js");
+      const { mount } = await import("./palimpsest-ui/dist/ui.js");
       const all = new Map([["palimpsest.settings", '{"language":"en","titles":false,"summary_model":"-","automatic":false,"window":131072}']]);
       const settings = { getItem: (k) => all.get(k) ?? null, setItem: (k, v) => void all.set(k, v), removeItem: (k) => void all.delete(k) };
       globalThis.begin = () => mount(document.getElementById("chat"), { settings });
@@ -886,7 +886,7 @@ test("bad input of mount", async () => {
   try {
     await page.goto(`${server.url}/mounted.html`);
     const got = await page.evaluate(async () => {
-      const { mount, parentPort } = await import("./palimpsest/dist/ui.js");
+      const { mount, parentPort } = await import("./palimpsest-ui/dist/ui.js");
       const el = document.getElementById("chat");
       const bad = (...given) => mount(...given).then(() => "mounted", (error) => `${error.name} ${error.code} ${error.retryable}`);
       const html = new TextEncoder().encode("<!doctype html>");
@@ -921,9 +921,9 @@ test("a mounted app that traps says so", async () => {
   try {
     await page.goto(`${server.url}/mounted.html`);
     const said = await page.evaluate(async () => {
-      const { mount } = await import("./palimpsest/dist/ui.js");
+      const { mount } = await import("./palimpsest-ui/dist/ui.js");
       const app = await mount(document.getElementById("chat"));
-      const exports = await (await import("./palimpsest/dist/ui/palimpsest_web.js")).default();
+      const exports = await (await import("./palimpsest-ui/dist/ui/palimpsest_web.js")).default();
       const back = Object.keys(exports).find((name) => name.includes("convert__closures"));
       // a closure that is not there
       setTimeout(() => { try { exports[back](0x7ffffff0, 0); } catch { /* told already */ } });

@@ -40,7 +40,7 @@ before(async () => {
   const inside = (...names) => path.join(folder, ...names);
   const extension = inside("extensions", "palimpsest.palimpsest-chat-0.0.0");
   fs.cpSync(path.join(root, "www/vscode-extension"), extension, { recursive: true });
-  fs.cpSync(path.join(root, "dist/npm"), path.join(extension, "node_modules/palimpsest"), { recursive: true });
+  fs.cpSync(path.join(root, "dist/npm-ui"), path.join(extension, "node_modules/palimpsest-ui"), { recursive: true });
   fake = await startFake({ replies: ["It rains two days out of three in **Bergen**. Take a coat:\n\n```sh\nbring --coat\n```", "Rain in Bergen"], delay_ms: 5, models: defaultModels().map((one) => ({ ...one, tokenizer: "bytes" })) });
   const settings = {
     "palimpsest.ollamaUrl": fake.url, "workbench.startupEditor": "none", "telemetry.telemetryLevel": "off", "security.workspace.trust.enabled": false,

@@ -1,6 +1,6 @@
 // The app in the frame: its sessions and its model server are the page's around it, and only that page's.
 
-import { mount, parentPort, vscodeActions, vscodeStorage, vscodeTransport } from "./palimpsest/dist/ui.js";
+import { mount, parentPort, vscodeActions, vscodeStorage, vscodeTransport } from "./palimpsest-ui/dist/ui.js";
 
 const host = new URLSearchParams(location.search).get("host");
 // who may embed this: here any page of this machine, yours has a list

@@ -1,7 +1,7 @@
 // The page around the frame. It serves the frame as an editor serves its view: with a storage and a way to the model server.
 // `storage.js` beside this file is a storage of our own; any other with its three calls will do.
 
-import { framePort, serveWire } from "./palimpsest/dist/ui.js";
+import { framePort, serveWire } from "./palimpsest-ui/dist/ui.js";
 import { memoryStorage } from "./storage.js";
 
 const options = new URLSearchParams(location.search);

@@ -16,9 +16,9 @@ exports.activate = (context) => {
 
   /** Serves a webview until its view is gone. Setting the page anew begins it again. */
   async function serve(view, webview) {
-    const { attachPalimpsest, palimpsestHtml } = await import("palimpsest/vscode-host");
+    const { attachPalimpsest, palimpsestHtml } = await import("palimpsest-ui/vscode-host");
     const { extensionUri, globalStorageUri } = context;
-    webview.options = { enableScripts: true, localResourceRoots: [vscode.Uri.joinPath(extensionUri, "node_modules", "palimpsest", "dist")] };
+    webview.options = { enableScripts: true, localResourceRoots: [vscode.Uri.joinPath(extensionUri, "node_modules", "palimpsest-ui", "dist")] };
     served.get(view)?.attached.dispose();
     const attached = attachPalimpsest(webview, {
       storageFolder: globalStorageUri.fsPath,

@@ -40,7 +40,7 @@ cargo xtask <command>
                --only NAME    just this step (can be repeated); --list names them
   build      the chat app in dist/app, and the page of what is forgotten in dist/www/forget (--dev: quick)
                --connect URL  let the page reach a model server elsewhere
-  pack       the npm package in dist/npm, its tarball in dist/ (--dev: quick)
+  pack       the npm packages in dist/npm, npm-ui and npm-inline, with tarballs (--dev: quick)
   size       bytes of both against their budgets
   bench      NAME: ours and its peers in one run; without a name: which there are
                survival       what survives of conversations

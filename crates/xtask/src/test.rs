@@ -104,7 +104,7 @@ const FOR_JAVASCRIPT: [(&str, &str); 3] = [
 #[rustfmt::skip]
 const STEPS: &[Step] = &[
     Step { name: "app",         when: When::Always, lane: Lane::Build, after: &[], read: Read::Exit,  minutes: 40, does: Does::Call(|m| build_app::build(m, Quality::Release, &[]).map(drop)) },
-    Step { name: "package",     when: When::Always, lane: Lane::Build, after: &[], read: Read::Exit,  minutes: 40, does: Does::Call(|m| pack::pack(m, Quality::Release).map(drop)) },
+    Step { name: "package",     when: When::Always, lane: Lane::Build, after: &[], read: Read::Exit,  minutes: 40, does: Does::Call(|m| pack::pack(m, Quality::Release)) },
     Step { name: "format",      when: When::Always, lane: Lane::Build, after: &[], read: Read::Exit,  minutes: 5,  does: Does::Run(|m| vec![cargo(m, "fmt --all -- --check -l")]) },
     Step { name: "clippy",      when: When::Always, lane: Lane::Build, after: &[], read: Read::Exit,  minutes: 30, does: Does::Run(|m| vec![host(m, "clippy --all-targets", " -- -D warnings")]) },
     Step { name: "clippy-wasm", when: When::Always, lane: Lane::Build, after: &[], read: Read::Exit,  minutes: 30, does: Does::Run(|m| vec![wasm(m, "clippy --all-targets", " -- -D warnings")]) },

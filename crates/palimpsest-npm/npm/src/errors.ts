@@ -39,6 +39,11 @@ export class PalimpsestError extends Error {
   /** The session in which the conversation goes on: with `rolled_over`. */
   declare readonly session?: string;
 
+  /** Recognises the errors of every copy of this class: `palimpsest-ui` brings one of its own. @internal */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return value instanceof Error && value.name === "PalimpsestError";
+  }
+
   /** @internal */
   constructor(code: ErrorCode, message: string, options?: { cause?: unknown; retryable?: boolean }) {
     super(message, options && "cause" in options ? { cause: options.cause } : undefined);

@@ -1,48 +1,63 @@
-// For hosts that can fetch nothing, such as webviews: the module is in the JavaScript.
+// The package `palimpsest-inline`: `palimpsest` for hosts that can fetch nothing. Its wasm files are in the JavaScript.
+//
+// `cargo xtask pack` takes this entry into that package, where "./slim.js" is "palimpsest/slim".
 
-import { PalimpsestError } from "./errors.js";
-import type { Library, LibraryOptions } from "./library.js";
-import { nameParts, type Files, type WasmParts } from "./parts.js";
-import { load, loadSession } from "./runtime.js";
-import type { Session, SessionOptions } from "./session.js";
-import { open, type WasmSource } from "./source.js";
+import { init as start, initSession as startSession, openLibrary as library, openSession as session, PalimpsestError } from "./slim.js";
+import type { Library, LibraryOptions, Session, SessionOptions, WasmParts, WasmSource } from "./slim.js";
 import { inlined } from "./wasm/inlined.js";
 
-export * from "./api.js";
+export * from "./slim.js";
 
 /**
- * Gets palimpsest ready, as in the main entry, from bytes that came with the JavaScript: nothing is fetched.
+ * Gets palimpsest ready, as in the main entry, from bytes that came with the JavaScript: nothing is fetched. The entries of
+ * `palimpsest` that are imported beside it, such as `palimpsest/ai-sdk`, are ready with it.
+ *
+ * @example
+ * ```ts
+ * import { compact, init } from "palimpsest-inline";
+ *
+ * await init();
+ * console.log(compact([{ role: "user", content: "Hello" }], { window: 8192 }).messages.length);
+ * ```
  */
 export function init(source?: WasmSource, parts: WasmParts = {}): Promise<void> {
-  nameParts(parts, open);
-  return load(files, source === undefined ? undefined : () => open(source));
+  return start(source ?? file("palimpsest_npm_bg"), {
+    session: file("session"),
+    tokenizer: file("tokenizer"),
+    transcripts: file("transcripts"),
+    replay: file("replay"),
+    shared: file("session-tokenizer"),
+    ...parts,
+  });
 }
 
 /** As in the main entry, from bytes that came with the JavaScript. */
 export async function initSession(source?: WasmSource): Promise<void> {
-  return loadSession(files, source === undefined ? undefined : () => open(source));
+  await init();
+  return startSession(source ?? file("session"));
 }
 
 /** As in the main entry. What sessions need is in JavaScript of its own, which is imported when the first one is opened. */
 export async function openSession(options: SessionOptions): Promise<Session> {
-  const sessions = await import("./opening.js");
-  return sessions.openSession(options, files);
+  await init();
+  return session(options);
 }
 
 /** As in the main entry. */
 export async function openLibrary(options: LibraryOptions = {}): Promise<Library> {
-  const sessions = await import("./opening.js");
-  return sessions.openLibrary(options, files);
+  await init();
+  return library(options);
 }
 
-const files: Files = async (file) => unpacked(bytes(await inlined[file]!()));
+/** The bytes of a file, unpacked when somebody needs them. */
+const file = (name: string) => async (): Promise<ArrayBuffer> => unpacked(bytes(await inlined[name]!()));
 
 /** Unpacks what gzip packed: with base64 around the bytes themselves a bundle would be twice as large. */
 function unpacked(packed: Uint8Array<ArrayBuffer>): Promise<ArrayBuffer> {
   if (typeof DecompressionStream !== "function") {
     throw new PalimpsestError(
       "load_failed",
-      'palimpsest/inline needs DecompressionStream, which this host does not have (Chrome 80, Firefox 113, Safari 16.4, Node 18). Import from "palimpsest/slim" and name the module\'s files.',
+      'palimpsest-inline needs DecompressionStream, which this host does not have (Chrome 80, Firefox 113, Safari 16.4, Node 18). Import from "palimpsest/slim" and name the module\'s files.',
     );
   }
   return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();

@@ -47,7 +47,7 @@ export function instance<M>(
 
   function own(error: unknown): unknown {
     if (error instanceof WebAssembly.RuntimeError) return end(error.message, error);
-    if (error instanceof Error && error.name === "PalimpsestError" && !(error instanceof PalimpsestError)) {
+    if (error instanceof PalimpsestError && Object.getPrototypeOf(error) !== PalimpsestError.prototype) {
       Object.setPrototypeOf(error, PalimpsestError.prototype);
     }
     return error;

@@ -12,7 +12,7 @@ import type { Compaction, HistoryItem, Session, SessionBudget, SessionInfo } fro
  *
  * @example
  * ```ts
- * import { mount } from "palimpsest/ui";
+ * import { mount } from "palimpsest-ui";
  *
  * const { engine } = await mount(document.getElementById("chat")!);
  * engine.on("budget-changed", ({ tokens, limit }) => {

@@ -47,6 +47,7 @@ function at(file: string): URL {
 }
 
 async function opened(from: WasmSource): Promise<Code> {
+  if (typeof from === "function") return opened(await from());
   const url = from instanceof URL ? from : typeof from === "string" && from.startsWith("file:") ? new URL(from) : undefined;
   if (url?.protocol !== "file:") return open(from);
   // Node's fetch does not read files
@@ -56,7 +57,7 @@ async function opened(from: WasmSource): Promise<Code> {
     throw new PalimpsestError(
       "load_failed",
       `The wasm module cannot be read from ${fileURLToPath(url)}. A bundle needs the folder node_modules/palimpsest/dist/wasm as wasm/ beside itself; ` +
-        'without it, import from "palimpsest/inline".',
+        'without it, import from the package "palimpsest-inline".',
       { cause, retryable: true },
     );
   }

@@ -29,7 +29,7 @@ export function place(file: string): URL {
       "This environment does not say where the package's files lie: it has no import.meta.url. " +
         'Import from "palimpsest/slim" and name the files, as Cloudflare Workers need it: import wasm from "palimpsest/palimpsest.wasm", ' +
         'session from "palimpsest/session.wasm" and shared from "palimpsest/shared.wasm", then init(wasm, { session, shared }). ' +
-        'Where a host may compile wasm, import from "palimpsest/inline".',
+        'Where a host may compile wasm, import from the package "palimpsest-inline".',
       { cause },
     );
   }

@@ -3,9 +3,10 @@
 import { PalimpsestError } from "./errors.js";
 
 /**
- * Where the wasm module comes from: its address, the answer of a request for it, its bytes, or the compiled module.
+ * Where the wasm module comes from: its address, the answer of a request for it, its bytes, or the compiled module; or a
+ * function that returns one of these, which is called when the file is needed.
  */
-export type WasmSource = URL | string | Request | Response | BufferSource | WebAssembly.Module;
+export type WasmSource = URL | string | Request | Response | BufferSource | WebAssembly.Module | (() => WasmSource | PromiseLike<WasmSource>);
 
 /** What can be started. @internal */
 export type Code = BufferSource | WebAssembly.Module;
@@ -13,7 +14,7 @@ export type Code = BufferSource | WebAssembly.Module;
 /** What to do where the address of the package's files is wrong. @internal */
 export const PLACES =
   'In Vite, set optimizeDeps: { exclude: ["palimpsest"] }, or import wasmUrl from "palimpsest/palimpsest.wasm?url" and call ' +
-  'init(wasmUrl). Where nothing can be fetched, import from "palimpsest/inline".';
+  'init(wasmUrl). Where nothing can be fetched, import from the package "palimpsest-inline".';
 
 /** Refuses what is not a wasm module, with the reason it usually is not. @internal */
 export function look(source: BufferSource, cure: string): void {
@@ -50,6 +51,7 @@ export function failed(cause: unknown): PalimpsestError {
 
 /** The bytes or the module behind what a caller named: compiled while it arrives, where the server says that it is wasm. @internal */
 export async function open(source: WasmSource): Promise<Code> {
+  if (typeof source === "function") return open(await source());
   if (source instanceof WebAssembly.Module || source instanceof ArrayBuffer || ArrayBuffer.isView(source)) {
     return source;
   }

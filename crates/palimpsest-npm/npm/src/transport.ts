@@ -21,7 +21,7 @@ export interface TransportRequest {
  *
  * @example
  * ```ts
- * import { mount, type Transport } from "palimpsest/ui";
+ * import { mount, type Transport } from "palimpsest-ui";
  *
  * const transport: Transport = {
  *   request: ({ method, path, body, signal }) => fetch(`/models${path}`, { method, body, signal }),

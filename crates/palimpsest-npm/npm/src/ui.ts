@@ -86,7 +86,7 @@ const module = /* @__PURE__ */ instance(
   start,
   exports,
   "mount()",
-  'Give the right one as `wasm`. In Vite, set optimizeDeps: { exclude: ["palimpsest"] }, or import wasm from "palimpsest/ui.wasm?url".',
+  'Give the right one as `wasm`. In Vite, set optimizeDeps: { exclude: ["palimpsest-ui"] }, or import wasm from "palimpsest-ui/palimpsest.wasm?url".',
 );
 
 /** The module, compiled: a worker that reads vocabularies runs it, too. */
@@ -108,7 +108,7 @@ let taken = false;
  *
  * @example
  * ```ts
- * import { mount } from "palimpsest/ui";
+ * import { mount } from "palimpsest-ui";
  *
  * const app = await mount(document.getElementById("chat")!, {
  *   settings: localStorage,

@@ -55,12 +55,12 @@ function vscodePort(vs: VsCodeApi): WirePort {
 }
 
 /**
- * Sessions that the extension keeps: what `attachPalimpsest` of `palimpsest/vscode-host` is on the other side of. In a frame,
+ * Sessions that the extension keeps: what `attachPalimpsest` of `palimpsest-ui/vscode-host` is on the other side of. In a frame,
  * give it `parentPort(origin)` instead.
  *
  * @example
  * ```ts
- * import { mount, vscodeSettings, vscodeStorage, vscodeTransport, type VsCodeApi } from "palimpsest/ui";
+ * import { mount, vscodeSettings, vscodeStorage, vscodeTransport, type VsCodeApi } from "palimpsest-ui";
  *
  * declare function acquireVsCodeApi(): VsCodeApi;
  * const vs = acquireVsCodeApi();

@@ -73,7 +73,7 @@ const KNOWN = ["storageFolder", "storage", "ollamaUrl", "headers", "paths", "ope
  *
  * @example
  * ```ts
- * import { attachPalimpsest, palimpsestHtml, type WebviewLike, type UriLike } from "palimpsest/vscode-host";
+ * import { attachPalimpsest, palimpsestHtml, type WebviewLike, type UriLike } from "palimpsest-ui/vscode-host";
  *
  * declare const view: { webview: WebviewLike & { html: string }; onDidDispose(then: () => void): void };
  * declare const context: { extensionUri: UriLike; globalStorageUri: { fsPath: string } };
@@ -120,7 +120,7 @@ export function attachPalimpsest(webview: WebviewLike, options: AttachOptions): 
 export interface HtmlOptions {
   /** Names the one script that the policy lets run; a fresh one each time. Made up if not said. */
   nonce?: string;
-  /** The folder of this package inside the extension; `node_modules/palimpsest` if not said. */
+  /** The folder of this package inside the extension; `node_modules/palimpsest-ui` if not said. */
   packageFolder?: string;
   /** The language of the page. */
   lang?: string;
@@ -133,7 +133,7 @@ export interface HtmlOptions {
  * `enableScripts` be set.
  */
 export function palimpsestHtml(webview: WebviewLike, extensionUri: UriLike, options: HtmlOptions = {}): string {
-  const { nonce = random(), packageFolder = "node_modules/palimpsest", lang = "en", without = [] } = options;
+  const { nonce = random(), packageFolder = "node_modules/palimpsest-ui", lang = "en", without = [] } = options;
   if (!/^[\w+/=-]{16,}$/.test(nonce)) throw new PalimpsestError("invalid_options", "A nonce has at least 16 letters and digits.");
   const uri = (file: string): string => {
     const path = `${extensionUri.path.replace(/\/$/, "")}/${packageFolder}/dist/${file}`;

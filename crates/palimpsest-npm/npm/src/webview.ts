@@ -1,4 +1,4 @@
-// The script of a view in VS Code: what `palimpsestHtml` of `palimpsest/vscode-host` names. It has no exports.
+// The script of a view in VS Code: what `palimpsestHtml` of `palimpsest-ui/vscode-host` names. It has no exports.
 
 import { mount, PalimpsestError, vscodeActions, vscodeSettings, vscodeStorage, vscodeTransport, type VsCodeApi } from "./ui.js";
 import { clientOf } from "./view.js";
