@@ -1,7 +1,7 @@
 // The tarball through other people's tools: each builds a page (or runs a test) that asserts a value.
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
@@ -176,6 +176,50 @@ export default function Page() {
   tool("next", ["build"], { NEXT_TELEMETRY_DISABLED: "1", CI: "1" });
   // its pages carry scripts in the HTML, which our own policy forbids
   await says(path.join(folder, "out"), "default-src 'self'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src data:");
+});
+
+/** The sandbox of an edge function has classes of its own: a module that it hands over is no `WebAssembly.Module` of the package's. */
+test("Next: an edge function", async () => {
+  const place = path.join(folder, "edge");
+  fs.mkdirSync(path.join(place, "app/api/work"), { recursive: true });
+  fs.writeFileSync(path.join(place, "next.config.mjs"), `export default { turbopack: { root: ${JSON.stringify(folder)} } };\n`);
+  fs.writeFileSync(path.join(place, "app/layout.js"), "export default function Layout({ children }) {\n  return <html lang=\"en\"><body>{children}</body></html>;\n}\n");
+  fs.writeFileSync(path.join(place, "app/page.js"), "export default function Page() {\n  return <p>Hello</p>;\n}\n");
+  fs.writeFileSync(
+    path.join(place, "app/api/work/route.js"),
+    `import { compact, init, openSession, readConversations, replay } from "palimpsest/slim";
+import wasm from "palimpsest/wasm/palimpsest_npm_bg.wasm?module";
+import sessions from "palimpsest/wasm/parts/session.wasm?module";
+import shared from "palimpsest/wasm/parts/session-tokenizer.wasm?module";
+import transcripts from "palimpsest/wasm/parts/transcripts.wasm?module";
+import player from "palimpsest/wasm/parts/replay.wasm?module";
+export const runtime = "edge";
+async function work() {
+await init(wasm, { session: sessions, shared, transcripts, replay: player });${WORK.replace("await init();", "")}}
+export const GET = () => work().then((said) => new Response(\`\${said} \${typeof EdgeRuntime}\`), (error) => new Response(\`\${error.code}: \${error.message}\`));
+`,
+  );
+  const next = path.join(folder, "node_modules/next/dist/bin/next");
+  const env = { ...process.env, NEXT_TELEMETRY_DISABLED: "1", CI: "1" };
+  const { status, stdout, stderr } = spawnSync(process.execPath, [next, "build"], { cwd: place, encoding: "utf8", env });
+  assert.equal(status, 0, `${stdout}\n${stderr}`);
+  const child = spawn(process.execPath, [next, "start", "-H", "127.0.0.1", "-p", "0"], { cwd: place, env, stdio: ["ignore", "pipe", "pipe"] });
+  try {
+    const url = await new Promise((resolve, reject) => {
+      let said = "";
+      const hear = (text) => {
+        said += text;
+        const found = /http:\/\/127\.0\.0\.1:\d+/.exec(said);
+        if (found && said.includes("Ready")) resolve(found[0]);
+      };
+      child.stdout.on("data", hear);
+      child.stderr.on("data", hear);
+      child.on("exit", () => reject(new Error(said)));
+    });
+    assert.equal(await (await fetch(`${url}/api/work`)).text(), "true,true,true,true,true string");
+  } finally {
+    child.kill();
+  }
 });
 
 test("Vitest runs it in Node", () => {

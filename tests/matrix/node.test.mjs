@@ -38,7 +38,7 @@ function resolved(folder, name) {
   const attw = path.join(folder, "node_modules/@arethetypeswrong/cli/dist/index.js");
   const { exports } = JSON.parse(fs.readFileSync(path.join(folder, "node_modules", name, "package.json"), "utf8"));
   // modules and styles are addresses for a bundler: there are no types of them
-  const untyped = Object.keys(exports).filter((entry) => /\.(wasm|css)$|webview\.js$/.test(entry));
+  const untyped = Object.keys(exports).filter((entry) => /\.(wasm|css)$|webview\.js$|\*/.test(entry));
   const left = untyped.length === 0 ? [] : ["--exclude-entrypoints", ...untyped];
   const { status, stdout, stderr } = spawnSync(process.execPath, [attw, tarball(name), "--profile", "esm-only", "--no-emoji", "--format", "ascii", ...left], { cwd: folder, encoding: "utf8" });
   assert.equal(status, 0, `${stdout}\n${stderr}`);

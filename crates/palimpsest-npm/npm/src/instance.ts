@@ -2,7 +2,7 @@
 
 import { PalimpsestError } from "./errors.js";
 import { raise } from "./own-counter.js";
-import { failed, look, PLACES, type Code } from "./source.js";
+import { failed, isBytes, look, PLACES, type Code } from "./source.js";
 
 /** A wasm module with its JavaScript: started once, and called through what gives errors their class. */
 export interface Instance<M> {
@@ -58,7 +58,7 @@ export function instance<M>(
       loading ??= (async () => {
         try {
           const from = await source();
-          if (!(from instanceof WebAssembly.Module)) look(from, html);
+          if (isBytes(from)) look(from, html);
           await start({ module_or_path: from });
           (exports as { onPanic?: (hears: (why: string) => void) => void }).onPanic?.((why) => void end(why));
           ready = true;

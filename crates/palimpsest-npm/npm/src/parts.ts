@@ -2,7 +2,7 @@
 // `wasm/later.js`, which is made along with the module, asks here for each.
 
 import { PalimpsestError } from "./errors.js";
-import { look, PLACES, type Code, type WasmSource } from "./source.js";
+import { isBytes, look, PLACES, type Code, type WasmSource } from "./source.js";
 
 /** Where the parts of the module are, where they are not found beside the package's JavaScript. */
 export interface WasmParts {
@@ -57,7 +57,7 @@ export async function bring(file: string): Promise<Code> {
 /** Starts a part beside the module whose memory it shares. @internal */
 export async function instantiate(code: Promise<Code>, imports: WebAssembly.Imports): Promise<WebAssembly.Instance> {
   const part = await code;
-  if (part instanceof WebAssembly.Module) return WebAssembly.instantiate(part, imports);
+  if (!isBytes(part)) return WebAssembly.instantiate(part, imports);
   look(part, PLACES);
   return (await WebAssembly.instantiate(part, imports)).instance;
 }

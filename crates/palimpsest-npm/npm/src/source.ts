@@ -11,6 +11,17 @@ export type WasmSource = URL | string | Request | Response | BufferSource | WebA
 /** What can be started. @internal */
 export type Code = BufferSource | WebAssembly.Module;
 
+/** Whether these are bytes; code that is not is a compiled module. @internal */
+export function isBytes(code: Code): code is BufferSource {
+  return code instanceof ArrayBuffer || ArrayBuffer.isView(code);
+}
+
+/** The compiled module, if it is one: also one of another realm, as in the sandboxes of edge functions. */
+function compiled(source: unknown): WebAssembly.Module | undefined {
+  const is = (what: unknown): what is WebAssembly.Module => Object.prototype.toString.call(what) === "[object WebAssembly.Module]";
+  return is(source) ? source : undefined;
+}
+
 /** What to do where the address of the package's files is wrong. @internal */
 export const PLACES =
   'In Vite, set optimizeDeps: { exclude: ["palimpsest"] }, or import wasmUrl from "palimpsest/palimpsest.wasm?url" and call ' +
@@ -52,9 +63,9 @@ export function failed(cause: unknown): PalimpsestError {
 /** The bytes or the module behind what a caller named: compiled while it arrives, where the server says that it is wasm. @internal */
 export async function open(source: WasmSource): Promise<Code> {
   if (typeof source === "function") return open(await source());
-  if (source instanceof WebAssembly.Module || source instanceof ArrayBuffer || ArrayBuffer.isView(source)) {
-    return source;
-  }
+  const module = compiled(source);
+  if (module !== undefined) return module;
+  if (source instanceof WebAssembly.Module || source instanceof ArrayBuffer || ArrayBuffer.isView(source)) return source;
   let response: Response;
   if (source instanceof Response) {
     response = source;

@@ -10,7 +10,7 @@ use serde_json::Value;
 /// What stands before the address of a file that a script or a declaration needs.
 const BEFORE: [&str; 4] = ["from ", "import ", "import(", "new URL("];
 
-/// The files below `dist/` that the manifest names.
+/// The files below `dist/` that the manifest names. A pattern is another name for files that are named or imported, too.
 pub(super) fn entries(manifest: &Value) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     named(&manifest["exports"], &mut found);
@@ -19,7 +19,9 @@ pub(super) fn entries(manifest: &Value) -> BTreeSet<PathBuf> {
 
 fn named(value: &Value, found: &mut BTreeSet<PathBuf>) {
     match value {
-        Value::String(file) => found.extend(file.strip_prefix("./dist/").map(PathBuf::from)),
+        Value::String(file) if !file.contains('*') => {
+            found.extend(file.strip_prefix("./dist/").map(PathBuf::from));
+        }
         Value::Array(items) => items.iter().for_each(|item| named(item, found)),
         Value::Object(fields) => fields.values().for_each(|field| named(field, found)),
         _ => {}
