@@ -1,120 +1,107 @@
-// The reference of the package's functions and types, from its own declarations.
+// The reference of the packages' functions and types: docs/api, made by TypeDoc from the declarations of the packed packages.
 //
-//   node tests/packaging/reference.mjs      writes docs/api.md from the packages in dist/
+//   node tests/packaging/reference.mjs      writes docs/api from the tarballs in dist/
 
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
+import { install, remove, root } from "./consumer.mjs";
 
-const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
+/** What makes it. TypeDoc reads declarations with a compiler of its own. */
+export const MAKERS = ["typedoc@0.28.20", "typedoc-plugin-markdown@4.14.1", "typescript@5.9.3"];
+/** Packages whose types the declarations name. */
+export const NAMED = ["ai@6", "@langchain/core@1", "@langchain/langgraph@1", "langchain@1", "zod@4", "@types/node@20", "@types/react@19"];
 
-/** What the entries export, in the order of the reference. */
-const ENTRIES = [
-  ["palimpsest", "index.d.ts"],
-  ["palimpsest/ai-sdk", "ai-sdk.d.ts"],
-  ["palimpsest/langchain", "langchain.d.ts"],
-  ["palimpsest/langgraph", "langgraph.d.ts"],
-  ["palimpsest/tanstack-ai", "tanstack-ai.d.ts"],
-  ["palimpsest/openai-agents", "openai-agents.d.ts"],
-  ["palimpsest/mastra", "mastra.d.ts"],
-  ["palimpsest/pi", "pi.d.ts"],
-  ["palimpsest/opencode", "opencode.d.ts"],
-  ["palimpsest/openclaw", "openclaw.d.ts"],
-  ["palimpsest/react", "react.d.ts"],
-  ["palimpsest/node", "node-stores.d.ts"],
-  ["palimpsest/storage", "storage-kit.d.ts"],
-  ["palimpsest/testing", "testing.d.ts"],
-  ["palimpsest-ui", "ui.d.ts"],
-  ["palimpsest-ui/vscode-host", "vscode-host.d.ts"],
-];
+/** What is imported, and the declarations of it. */
+const ENTRIES = {
+  palimpsest: "index",
+  "palimpsest/ai-sdk": "ai-sdk",
+  "palimpsest/langchain": "langchain",
+  "palimpsest/langgraph": "langgraph",
+  "palimpsest/tanstack-ai": "tanstack-ai",
+  "palimpsest/openai-agents": "openai-agents",
+  "palimpsest/mastra": "mastra",
+  "palimpsest/pi": "pi",
+  "palimpsest/opencode": "opencode",
+  "palimpsest/openclaw": "openclaw",
+  "palimpsest/react": "react",
+  "palimpsest/node": "node-stores",
+  "palimpsest/storage": "storage-kit",
+  "palimpsest/testing": "testing",
+  "palimpsest-ui": "ui",
+  "palimpsest-ui/vscode-host": "vscode-host",
+};
 
-/** The reference as Markdown. `dist` gives the folder of a package's declarations. */
-export function reference(dist) {
-  const out = [
-    "# The packages' functions and types",
-    "",
-    "Made from the packages' declarations by `node tests/packaging/reference.mjs`; a test keeps it so. [The guide](guide.md) says how they",
-    "are used together.",
-  ];
-  const told = new Set();
-  for (const [entry, file] of ENTRIES) {
-    // what two entries export is said once
-    const found = declarations(dist(entry.split("/")[0]), file).filter(({ name }) => !told.has(name) && told.add(name));
-    out.push("", `## ${entry}`);
-    for (const kind of ["function", "class", "interface", "type"]) {
-      for (const one of found.filter((f) => f.kind === kind)) out.push("", ...section(one));
-    }
-  }
-  return `${out.join("\n")}\n`;
-}
+const START = `# The packages' functions and types
 
-/** Everything a declaration file exports itself or from others, each once. */
-function declarations(dist, file, wanted, seen = new Set()) {
-  const key = `${file} ${wanted ?? "*"}`;
-  if (seen.has(key)) return [];
-  seen.add(key);
-  const text = fs.readFileSync(path.join(dist, file), "utf8");
-  const beside = (name) => path.join(path.dirname(file), name.replace(/\.js$/, ".d.ts"));
-  const found = own(text).filter(({ name }) => wanted === undefined || wanted.includes(name));
-  if (wanted === undefined) {
-    for (const [, from] of text.matchAll(/export \* from "(\.[^"]+)"/g)) found.push(...declarations(dist, beside(from), undefined, seen));
-    for (const [, names, from] of text.matchAll(/export (?:type )?\{([^}]*)\} from "(\.[^"]+)"/g)) {
-      const list = names.split(",").map((name) => name.trim().replace(/^type /, "")).filter(Boolean);
-      found.push(...declarations(dist, beside(from), list, seen));
-    }
-  }
-  return found;
-}
+Made by TypeDoc from the declarations of the packed packages: \`node tests/packaging/reference.mjs\`; a test keeps it so. [The guide](../guide.md)
+says how they are used together.
+`;
 
-/** The exported declarations of a text, with their comments. */
-function own(text) {
-  const found = [];
-  const start = /(?:\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n)?export (?:declare )?(?:abstract )?(function|class|interface|type) (\w+)/g;
-  for (let match = start.exec(text); match !== null; match = start.exec(text)) {
-    const [whole, comment = "", kind, name] = match;
-    const from = match.index + whole.length;
-    const code = text.slice(match.index + whole.lastIndexOf("export "), end(text, from, kind));
-    found.push({ kind, name, comment: plain(comment), code: code.replace(/^export (declare )?/, "") });
-    start.lastIndex = from;
-  }
-  return found;
-}
+const OPTIONS = {
+  plugin: ["typedoc-plugin-markdown"],
+  name: "palimpsest",
+  readme: "none",
+  outputFileStrategy: "modules",
+  excludeInternal: true,
+  skipErrorChecking: true,
+  disableSources: true,
+  hideBreadcrumbs: true,
+  hidePageHeader: true,
+  useCodeBlocks: true,
+  parametersFormat: "table",
+  interfacePropertiesFormat: "table",
+  typeDeclarationFormat: "table",
+  expandParameters: true,
+  // what every error has by the language is not ours to explain
+  excludeExternals: true,
+  groupOrder: ["Functions", "Classes", "Interfaces", "Type Aliases", "Variables"],
+  sort: ["kind", "source-order"],
+  hideGenerator: true,
+  githubPages: false,
+  validation: { notExported: true, invalidLink: true, notDocumented: false },
+};
 
-/** Where a declaration ends: after its last brace, or its semicolon. Comments are passed over. */
-function end(text, from, kind) {
-  let depth = 0;
-  for (let at = from; at < text.length; at++) {
-    if (text.startsWith("/*", at)) {
-      at = text.indexOf("*/", at) + 1;
-      continue;
-    }
-    const char = text[at];
-    if ("{[(".includes(char)) depth++;
-    else if ("}])".includes(char)) {
-      depth--;
-      if (depth === 0 && char === "}" && (kind === "class" || kind === "interface")) return at + 1;
-    } else if (char === ";" && depth === 0) return at + 1;
-  }
-  return text.length;
-}
-
-/** A comment without its stars. */
-function plain(comment) {
-  return comment.split("\n").map((line) => line.replace(/^\s*\* ?/, "")).join("\n").trim();
-}
-
-function section({ name, kind, comment, code }) {
-  const [text, ...tags] = comment.replace(/\{@link ([^}]+)\}/g, "`$1`").split(/^@(?=\w)/m);
-  const out = [`### ${name}${kind === "function" ? "()" : ""}`];
-  if (text.trim()) out.push("", text.trim());
-  for (const tag of tags) {
-    const [, label, body] = /^(\w+)\s*([\s\S]*)$/.exec(tag);
-    if (label === "example") out.push("", body.trim());
-    else out.push("", `**${label[0].toUpperCase()}${label.slice(1)}** ${body.trim()}`);
-  }
-  return [...out, "", "```ts", code, "```"];
+/** Makes the reference of the packages that a folder has installed. Returns the pages by name, and what TypeDoc complains of. */
+export function reference(folder) {
+  const place = fs.mkdtempSync(path.join(folder, "reference-"));
+  // outside of node_modules, where TypeDoc looks for types that an entry should export and does not
+  for (const name of ["palimpsest", "palimpsest-ui"]) fs.cpSync(path.join(folder, "node_modules", name, "dist"), path.join(place, name), { recursive: true, filter: (file) => !/\.(js|wasm|css)$/.test(file) });
+  const sources = Object.entries(ENTRIES).map(([entry, name]) => {
+    const file = path.join(place, entry.split("/")[0], `${name}.d.ts`);
+    fs.writeFileSync(file, `/**\n * @module ${entry}\n */\n${fs.readFileSync(file, "utf8")}`);
+    return file;
+  });
+  const config = path.join(place, "tsconfig.json");
+  fs.writeFileSync(config, JSON.stringify({
+    compilerOptions: { target: "ES2022", module: "NodeNext", moduleResolution: "NodeNext", lib: ["ES2024", "DOM", "DOM.Iterable", "DOM.AsyncIterable", "ESNext.Disposable"], types: ["node"], strict: true, skipLibCheck: true, noEmit: true },
+    include: ["palimpsest", "palimpsest-ui"],
+  }));
+  const options = path.join(place, "typedoc.json");
+  const out = path.join(place, "out");
+  fs.writeFileSync(options, JSON.stringify({ ...OPTIONS, entryPoints: sources, tsconfig: config, out }));
+  const { status, stdout, stderr } = spawnSync(process.execPath, [path.join(folder, "node_modules/typedoc/bin/typedoc"), "--options", options], { cwd: place, encoding: "utf8", env: { ...process.env, NO_COLOR: "1" } });
+  assert.equal(status, 0, `${stdout}\n${stderr}`);
+  const complaints = `${stdout}\n${stderr}`.replace(/\u001b\[\d+m/g, "").split("\n").filter((line) => /^\[(warning|error)\]/.test(line) && !/ Found 0 errors/.test(line));
+  const pages = new Map(fs.readdirSync(out, { recursive: true }).map(String).filter((name) => name.endsWith(".md")).sort().map((name) => [name, fs.readFileSync(path.join(out, name), "utf8")]));
+  pages.set("README.md", pages.get("README.md").replace("# palimpsest\n", START).replace(/(?:^- .*\n)+/m, (modules) => `${modules.trimEnd().split("\n").sort().join("\n")}\n`));
+  return { pages, complaints };
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  fs.writeFileSync(path.join(root, "docs/api.md"), reference((name) => path.join(root, "dist", name.replace("palimpsest", "npm"), "dist")));
+  const folder = install([...MAKERS, ...NAMED], ["ui"]);
+  try {
+    const { pages, complaints } = reference(folder);
+    const place = path.join(root, "docs/api");
+    fs.rmSync(place, { recursive: true, force: true });
+    for (const [name, text] of pages) {
+      fs.mkdirSync(path.dirname(path.join(place, name)), { recursive: true });
+      fs.writeFileSync(path.join(place, name), text);
+    }
+    for (const line of complaints) console.log(line);
+  } finally {
+    remove(folder);
+  }
 }

@@ -67,6 +67,7 @@ export type {
   OffloadedResult,
   RecalledQuote,
   Reply,
+  ReplyEnd,
   SearchHit,
   SendChunk,
   SendOptions,

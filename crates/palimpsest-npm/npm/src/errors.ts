@@ -1,7 +1,6 @@
-import type { ErrorCode as Code } from "./wasm/palimpsest_npm.js";
+import type { ErrorCode } from "./wasm/palimpsest_npm.js";
 
-/** Every code an error of palimpsest can have. Branch on it. */
-export type ErrorCode = Code;
+export type { ErrorCode };
 
 /** A way out where something would not fit, the least far-reaching first. */
 export type RoomChoice =

@@ -15,11 +15,17 @@ import type { StorageAdapter } from "./storage.js";
 import type { Transport } from "./transport.js";
 import type { HostActions, SettingsStore } from "./view.js";
 
-export { PalimpsestError, type ErrorCode } from "./errors.js";
+export { PalimpsestError, type ErrorCode, type RoomChoice } from "./errors.js";
 export type { MountedEngine } from "./mounted-engine.js";
 export type { WasmSource } from "./source.js";
-export type { Compaction, HistoryItem, SessionBudget, SessionEvent, SessionEvents, SessionInfo } from "./session.js";
-export type { StorageAdapter, StorageChange } from "./storage.js";
+export type {
+  Compaction, CompactionReport, HistoryItem, ReplyEnd, SessionBudget, SessionEvent, SessionEvents, SessionInfo, SessionMode,
+} from "./session.js";
+export type { Facts, Pass, Shed } from "./compact.js";
+export type {
+  StorageAdapter, StorageChange, StorageKey, StorageLease, StorageOp, StorageQuery, StorageRow, StorageTable, StorageWrite,
+} from "./storage.js";
+export type { Count } from "./tokenizer.js";
 export type { Transport, TransportRequest } from "./transport.js";
 export { vscodeActions, vscodeSettings, vscodeStorage, vscodeTransport, type HostActions, type SettingsStore, type VsCodeApi } from "./view.js";
 export { framePort, parentPort, type WirePort } from "./wire.js";
