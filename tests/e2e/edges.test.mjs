@@ -110,6 +110,47 @@ test("a server that refuses this page is told from one that does not run", SLOW,
   await world.end({ tolerate: [/CORS|ERR_FAILED|403|Failed to load resource/, new RegExp(`request: ${here}`)] });
 });
 
+/// F80: a page that came over https is told why its browser does not let it reach a server: plain http elsewhere, or a permission that the
+/// person has refused. Once it is given, the server answers. (Only Chromium asks for it.)
+test("a page over https is told what its browser does not let it reach", SLOW, async () => {
+  const world = await begin();
+  const { page, site, fake } = world;
+  const here = "https://chat.palimpsest.test";
+  // the page's files come from the site, by the browser itself: to it the page has an origin somewhere else, and over https
+  await page.setRequestInterception(true);
+  page.on("request", async (request) => {
+    if (!request.url().startsWith(here)) return request.continue();
+    const answer = await fetch(request.url().replace(here, site.url));
+    const headers = Object.fromEntries(["content-type", "content-security-policy"].map((name) => [name, answer.headers.get(name) ?? ""]));
+    return request.respond({ status: answer.status, headers, body: Buffer.from(await answer.arrayBuffer()) });
+  });
+  const browser = await page.createCDPSession();
+  const allow = async (setting) => {
+    for (const name of ["local-network", "loopback-network"]) await browser.send("Browser.setPermission", { permission: { name }, setting, origin: here });
+  };
+  fake.setScript({ origins: [here] });
+  const findings = async (address) => {
+    await page.goto(`${here}/empty`);
+    await page.evaluate((text) => localStorage.setItem("palimpsest.settings", text), JSON.stringify({ address, language: "en", titles: false }));
+    await page.goto(`${here}/#settings`);
+    await page.waitForSelector(".checks .badc");
+    return page.$eval(".checks", (checks) => checks.textContent);
+  };
+  const mixed = await findings("http://192.168.1.50:11434");
+  assert.match(mixed, /loaded over https, so the browser does not let it talk to http:\/\/192\.168\.1\.50:11434 over plain http/);
+  assert.match(mixed, /put the server behind https, or use the server on this machine/);
+  await allow("denied");
+  const refused = await findings(fake.url);
+  assert.match(refused, /does not let this page reach servers on this machine or network/);
+  assert.match(refused, /set “Local network access” to “Allow”; then reload/);
+  assert.deepEqual(fake.requests.filter(({ headers }) => headers.includes(here) || headers.includes(`${here}/`)), [], "nothing was asked from there");
+  await allow("granted");
+  await page.reload();
+  await until(page, () => document.querySelector(".live.okc"));
+  await browser.send("Browser.resetPermissions");
+  await world.end({ tolerate: [/Content Security Policy|address space|Failed to load|ERR_|service worker/i, new RegExp(`request: ${here}`)] });
+});
+
 /// F35, B1: a window beyond what a model was made for is said to be so; the largest number there is breaks nothing.
 test("a window beyond the model's own is told", SLOW, async () => {
   const world = await begin({ script: { replies: ["Large.", "Still there."] } });
