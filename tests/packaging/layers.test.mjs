@@ -258,6 +258,60 @@ test("a listed tool marks where it is called, in sessions as in lists", async ()
   assert.deepEqual(got.list, got.session);
 });
 
+/** W2: a mark settles on the next call of a listed tool, or at the end of what was said when somebody asks for one. One that is set stays
+ * through messages without such a call, compactions, undo, a reopened file, and a list that grows with its state. */
+test("a watermark settles on the next call, and an old one survives", async () => {
+  const got = await run(`
+    const step = (n, name) => [
+      { role: "user", content: "Do step " + n + "." },
+      { role: "assistant", content: "", tool_calls: [{ id: "c" + n, type: "function", function: { name, arguments: "{}" } }] },
+      { role: "tool", tool_call_id: "c" + n, content: ("row of step " + n + " ").repeat(60) },
+      { role: "assistant", content: "Step " + n + " is done." },
+    ];
+    const policy = { base: "watermark", marks: { tools: "close_*" } };
+    const left = (messages) => [0, 1, 2, 3, 4].filter((n) => messages.some((m) => m.role === "tool" && m.content.includes("row of step " + n + " row")));
+    let session = await openSession({ model: "any", window: 8192, policy });
+    const mark = () => session.budget().watermark?.boundary ?? null;
+    out.marks = [];
+    const seen = () => out.marks.push(mark());
+    await session.append([...step(0, "read"), ...step(1, "close_ticket")]);
+    seen();
+    await session.append(step(2, "read"));
+    seen();
+    await session.compact();
+    seen();
+    out.first = left(session.window().messages);
+    await session.undo();
+    seen();
+    await session.append(step(3, "read"));
+    await session.compact();
+    seen();
+    out.second = left(session.window().messages);
+    const file = await session.export();
+    await session.close();
+    session = await openSession({ model: "any", window: 8192, policy, file, trustFile: true });
+    seen();
+    await session.append(step(4, "close_ticket"));
+    seen();
+    await session.watermark.mark();
+    seen();
+    await session.close();
+    // a list with its state: what stood before the mark stays out, what came after it stays
+    const list = [...step(0, "read"), ...step(1, "close_ticket"), ...step(2, "read")];
+    const short = compact(list, { window: 8192, policy });
+    const longer = [...list, ...step(3, "read")];
+    const next = compact(longer, { window: 8192, policy, state: short.state });
+    out.list = [left(short.messages), left(next.messages)];
+    const last = compact([...longer, ...step(4, "close_ticket")], { window: 8192, policy, state: next.state });
+    out.moved = left(last.messages);
+  `);
+  // the call of step 1 is message 5; it settles when the window is written anew, and undo takes that back
+  assert.deepEqual(got.marks, [null, null, 5, null, 5, 5, 5, 20]);
+  assert.deepEqual([got.first, got.second], [[1, 2], [1, 2, 3]]);
+  assert.deepEqual(got.list, [[1, 2], [1, 2, 3]]);
+  assert.deepEqual(got.moved, [4]);
+});
+
 /** B4: a conversation that rests for as long as its policy says is compacted by itself, and one that goes on is not. */
 test("a conversation that rests is compacted", async () => {
   const got = await run(`
