@@ -75,7 +75,8 @@ test("a summary over its target leaves no window over its limit", async () => {
   for (const name of ["a little", "far"]) assert.deepEqual(got[name], [true, true, true], name);
 });
 
-/** F 51: a summary a little over its target is asked for once; one far over it is asked for again, shorter. */
+/** F51: a summary a little over its target is taken as it is, and its words stand in the window; one far over it is asked for again, shorter,
+ * and the words of that answer stand there. */
 test("a summary far over its target is asked for again", async () => {
   const got = await run(`
     // talk without facts: of such no summary keeps fewer than another
@@ -84,16 +85,20 @@ test("a summary far over its target is asked for again", async () => {
     const list = Array.from({ length: 400 }, (_, i) => ({ role: i % 2 ? "assistant" : "user", content: Array.from({ length: 5 }, (_, k) => said[(i + k) % 5] + " " + ends[(i * 3 + k) % 5] + ".").join(" ") }));
     for (const [name, times] of [["a little", 1.15], ["far", 4]]) {
       const asked = [];
-      const { report } = await compactWith(list, { window: 8192 }, (job) => {
+      const { report, messages } = await compactWith(list, { window: 8192 }, (job) => {
         asked.push(job.attempt);
+        const first = "- In answer " + ["one", "two"][job.attempt - 1] + " the house was walked through slowly." + String.fromCharCode(10);
         const letters = job.targetTokens * 4 * (job.attempt === 1 ? times : 0.7);
         const lines = [...job.prompt.matchAll(/"text":"([^"]+)"/g)].flatMap(([, text]) => text.split(/(?<=[.]) /));
-        return lines.reduce((text, line) => (text.length + line.length > letters ? text : text + "- " + line + String.fromCharCode(10)), "");
+        return lines.reduce((text, line) => (text.length + line.length > letters ? text : text + "- " + line + String.fromCharCode(10)), first);
       });
-      out[name] = [asked.includes(1), asked.includes(2), report.codes, report.after.tokens <= report.limit];
+      const words = messages.map((m) => m.content).join(" ");
+      const stand = ["one", "two"].filter((answer) => words.includes("In answer " + answer + " the house was walked through slowly."));
+      out[name] = [asked.includes(1), asked.includes(2), stand, report.codes, report.after.tokens <= report.limit];
     }
   `);
-  assert.deepEqual(got, { "a little": [true, false, [], true], far: [true, true, [], true] });
+  // the smallest of the four parts is taken also four times over its target: with it everything still fits
+  assert.deepEqual(got, { "a little": [true, false, ["one"], [], true], far: [true, true, ["one", "two"], [], true] });
 });
 
 /** F 41 to F 48: a model's size is read from its name, as the figure of trust shows before anything was compacted. */
