@@ -9,12 +9,12 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { install, remove, root } from "./consumer.mjs";
 
-/** What makes it. TypeDoc reads declarations with a compiler of its own. */
+/** The packages that make it. TypeDoc reads declarations with a compiler of its own. */
 export const MAKERS = ["typedoc@0.28.20", "typedoc-plugin-markdown@4.14.1", "typescript@5.9.3"];
 /** Packages whose types the declarations name. */
 export const NAMED = ["ai@6", "@langchain/core@1", "@langchain/langgraph@1", "langchain@1", "zod@4", "@types/node@20", "@types/react@19"];
 
-/** What is imported, and the declarations of it. */
+/** Every entry that a program imports, and the file of its declarations. */
 const ENTRIES = {
   palimpsest: "index",
   "palimpsest/ai-sdk": "ai-sdk",

@@ -125,7 +125,7 @@ for (const name of PACKAGES) {
   });
 }
 
-/** Who installs `palimpsest` alone has neither the app nor the files as text, and nothing in it misses them. */
+/** The package `palimpsest` alone has neither the app nor the files as text, and nothing in it misses them. */
 test("each package has what it needs and no more", () => {
   const home = (name) => path.join(folder, "node_modules", name);
   const has = (name) => fs.readdirSync(home(name), { recursive: true }).map(String);

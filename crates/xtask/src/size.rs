@@ -72,7 +72,7 @@ const BUDGETS: &[Budget] = &[
     Budget { name: "package parts", folder: "npm", named: "", ending: "wasm", later: true, limit: 409.2 },
 ];
 
-/// Who installs `palimpsest` alone unpacks this many kilobytes at most. The aim is reached.
+/// The most kilobytes that somebody who installs `palimpsest` alone unpacks. The aim is reached.
 const UNPACKED: f64 = 3_000.0;
 
 /// Raw, gzip and brotli bytes.

@@ -3,21 +3,21 @@
 import { PalimpsestError } from "./errors.js";
 
 /**
- * Where the wasm module comes from: its address, the answer of a request for it, its bytes, or the compiled module; or a
- * function that returns one of these, which is called when the file is needed.
+ * The source of a wasm file: its address, the answer of a request for it, its bytes, or the compiled module; or a function
+ * that returns one of these, which is called when the file is needed.
  */
 export type WasmSource = URL | string | Request | Response | BufferSource | WebAssembly.Module | (() => WasmSource | PromiseLike<WasmSource>);
 
 /** What can be started. @internal */
 export type Code = BufferSource | WebAssembly.Module;
 
-/** Whether these are bytes; code that is not is a compiled module. @internal */
+/** Returns `true` for bytes; code that is not bytes is a compiled module. @internal */
 export function isBytes(code: Code): code is BufferSource {
   return code instanceof ArrayBuffer || ArrayBuffer.isView(code);
 }
 
 /** The compiled module, if it is one: also one of another realm, as in the sandboxes of edge functions. */
-function compiled(source: unknown): WebAssembly.Module | undefined {
+function asModule(source: unknown): WebAssembly.Module | undefined {
   const is = (what: unknown): what is WebAssembly.Module => Object.prototype.toString.call(what) === "[object WebAssembly.Module]";
   return is(source) ? source : undefined;
 }
@@ -63,7 +63,7 @@ export function failed(cause: unknown): PalimpsestError {
 /** The bytes or the module behind what a caller named: compiled while it arrives, where the server says that it is wasm. @internal */
 export async function open(source: WasmSource): Promise<Code> {
   if (typeof source === "function") return open(await source());
-  const module = compiled(source);
+  const module = asModule(source);
   if (module !== undefined) return module;
   if (source instanceof WebAssembly.Module || source instanceof ArrayBuffer || ArrayBuffer.isView(source)) return source;
   let response: Response;

@@ -1,4 +1,4 @@
-//! Which files an npm package needs: those that its manifest names, and those that these import, one after the other.
+//! Finds the files that an npm package needs: those that its manifest names, and those that these import, one after the other.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-/// What stands before the address of a file that a script or a declaration needs.
+/// The words before the address of a file that a script or a declaration needs.
 const BEFORE: [&str; 4] = ["from ", "import ", "import(", "new URL("];
 
 /// The files below `dist/` that the manifest names. A pattern is another name for files that are named or imported, too.
