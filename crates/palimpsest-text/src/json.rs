@@ -1,6 +1,6 @@
 //! Reads JSON that is stored or sent.
 //!
-//! `serde_json` reads a text into a [`Value`], and one reader of our own takes types out of values. Every type brings code
+//! A text is read into a [`Value`], and one reader of our own takes types out of values. Every type brings code
 //! for each kind of reader with which it is read, and serde's derived code brings two more kinds wherever an enum has its
 //! tag inside or a struct is flattened into another. So there is one reader for everything, and it is small:
 //!
@@ -18,19 +18,21 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Error, Value};
 
 mod either;
+mod float;
 mod held;
+mod reader;
 pub mod tagged;
 
 pub use either::NumberOrText;
 use held::Held;
 
-/// Reads JSON text.
+/// Reads JSON text. Every number is the nearest float, or a whole number if it is one.
 ///
 /// # Errors
 ///
-/// Those of `serde_json`, with line and column.
+/// What is not JSON, or holds more than 127 lists and objects inside of each other, with line and column.
 pub fn parse(text: &str) -> Result<Value, Error> {
-    serde_json::from_str(text)
+    reader::value(text)
 }
 
 /// Reads a type from JSON text.

@@ -96,7 +96,9 @@ impl Records {
         if !ends && ending == Ending::Open {
             return Kind::Unknown;
         }
-        let is_object = |line| serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok();
+        let is_object = |line| {
+            std::str::from_utf8(line).is_ok_and(|line| palimpsest_text::json::parse(line).is_ok())
+        };
         if ends && self.held[first] == b'{' && is_object(line) {
             Kind::Lines
         } else {

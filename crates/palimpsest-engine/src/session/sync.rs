@@ -3,7 +3,6 @@
 use palimpsest_core::error::CoreError;
 use palimpsest_core::message::{Message, Part, Role, Seq};
 use palimpsest_core::rendition::Rendition;
-use serde_json::Value;
 
 use crate::error::EngineError;
 use crate::head::Head;
@@ -210,7 +209,6 @@ fn says_same(a: &[Part], b: &[Part]) -> bool {
 
 /// JSON text without its spacing; any other text as it is.
 fn plain(arguments: &str) -> String {
-    use palimpsest_text::json::ToJson as _;
-    serde_json::from_str::<Value>(arguments)
-        .map_or_else(|_| arguments.to_owned(), |value| value.to_json())
+    use palimpsest_text::json::{ToJson as _, parse};
+    parse(arguments).map_or_else(|_| arguments.to_owned(), |value| value.to_json())
 }

@@ -55,7 +55,7 @@ async fn open(back: &Rc<Back>) -> Result<Opened, String> {
         return Ok(Opened::There);
     }
     let text = fetched().await?;
-    let said: Vec<Value> = serde_json::from_str(&text).map_err(|e| e.to_string())?;
+    let said: Vec<Value> = palimpsest_text::json::read(&text).map_err(|e| e.to_string())?;
     let messages: Vec<NewMessage> = said.iter().filter_map(message).collect();
     let new = NewSession {
         title: t(T::SampleTitle).to_owned(),
