@@ -1,8 +1,11 @@
 //! How everything crosses between JavaScript and Rust.
 //!
-//! Everything structured crosses as JSON text: keys such as `__proto__` are only data there, fractions keep their shortest
-//! form, and one reader and one writer are half the code of two. A list of messages comes back as an array that holds, for
-//! each message that is the caller's own, its index: the caller gets its very object back.
+//! Options, reports and other small values cross as JavaScript values, by `serde-wasm-bindgen`. Between them and our types
+//! stands a [`Value`], so that no type needs code for two formats. Names of ours are written as each side writes them.
+//!
+//! Messages cross as JSON text, and so does whatever else holds names of the caller's own: keys such as `__proto__` are only
+//! data there, and one text of a long list is read faster than its values one by one. A list of messages comes back as an
+//! array that holds, for each message that is the caller's own, its index: the caller gets its very object back.
 
 use std::fmt;
 use std::pin::Pin;
@@ -11,9 +14,13 @@ use js_sys::Promise;
 
 use palimpsest_core::dialect::Rendered;
 use palimpsest_core::error::CoreError;
-use serde::de::{DeserializeOwned, Visitor};
+use palimpsest_text::json::{self, ToJson as _};
+use serde::de::{
+    DeserializeOwned, DeserializeSeed, Error as _, MapAccess, SeqAccess, Unexpected, Visitor,
+};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Value;
+use serde_json::{Map, Number, Value};
+use serde_wasm_bindgen::{Error, Serializer as ToJs, preserve};
 use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::future_to_promise;
 
@@ -21,7 +28,7 @@ use crate::failure::Failure;
 
 /// A list of messages from its JSON text.
 pub(crate) fn messages(json: &str) -> Result<Vec<Value>, Failure> {
-    match palimpsest_text::json::parse(json) {
+    match json::parse(json) {
         Ok(Value::Array(values)) => Ok(values),
         Ok(_) => Err(Failure::new("bad_input", "Expected an array of messages.")),
         Err(error) => Err(Failure::new(
@@ -52,23 +59,193 @@ impl Serialize for Items<'_> {
 
 /// JSON text of something of ours.
 pub(crate) fn text(value: &impl Serialize) -> Result<String, Failure> {
-    serde_json::to_string(value).map_err(|error| Failure::new("bad_input", error.to_string()))
+    serde_json::to_string(value).map_err(unwritable)
 }
 
-/// Options from their JSON text. What does not belong there is an error that names it.
-pub(crate) fn options<T: DeserializeOwned>(json: &str) -> Result<T, Failure> {
-    palimpsest_text::json::read(json).map_err(|error| {
-        Failure::new(
-            "invalid_options",
-            format!("The options cannot be used: {error}."),
-        )
+/// JSON text of something of ours, with the names of its fields as JavaScript writes them.
+pub(crate) fn named(value: &impl Serialize) -> Result<String, Failure> {
+    let mut value = json::value_of(value).map_err(unwritable)?;
+    rename(&mut value);
+    Ok(value.to_json())
+}
+
+/// Something of ours as a JavaScript value. Every name in it is ours: `due_at` there is `dueAt`.
+pub(crate) fn told(value: &impl Serialize) -> Result<JsValue, Failure> {
+    let mut value = json::value_of(value).map_err(unwritable)?;
+    rename(&mut value);
+    crossed(&value)
+}
+
+/// A value as JavaScript has it, with the names that it has.
+pub(crate) fn crossed(value: &Value) -> Result<JsValue, Failure> {
+    let crossed = value.serialize(&ToJs::json_compatible());
+    crossed.map_err(unwritable)
+}
+
+fn unwritable(error: impl fmt::Display) -> Failure {
+    Failure::new("bad_input", error.to_string())
+}
+
+/// Writes the names of fields as JavaScript does.
+fn rename(value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(rename),
+        Value::Object(fields) => {
+            fields.values_mut().for_each(rename);
+            if fields.keys().any(|name| name.contains('_')) {
+                let all = std::mem::take(fields).into_iter();
+                *fields = all.map(|(name, value)| (camel(&name), value)).collect();
+            }
+        }
+        _ => {}
+    }
+}
+
+/// `retry_after_ms` as JavaScript writes it.
+pub(crate) fn camel(name: &str) -> String {
+    let mut parts = name.split('_');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |mut whole, part| {
+        let (head, rest) = part.split_at(part.len().min(1));
+        whole.push_str(&head.to_ascii_uppercase());
+        whole.push_str(rest);
+        whole
     })
 }
 
+/// Options of a caller's. What does not belong there is an error that names it.
+pub(crate) fn options<T: DeserializeOwned>(given: JsValue) -> Result<T, Failure> {
+    let value = Given { depth: 0 }.deserialize(serde_wasm_bindgen::Deserializer::from(given));
+    value.map_err(unusable).and_then(taken)
+}
+
+/// Options that hold messages, from their JSON text.
+pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, Failure> {
+    json::read(text).map_err(unusable)
+}
+
+/// Options from a value that is read already.
+pub(crate) fn taken<T: DeserializeOwned>(value: Value) -> Result<T, Failure> {
+    json::take(value).map_err(unusable)
+}
+
+fn unusable(error: impl fmt::Display) -> Failure {
+    // an error of the other side begins with its class
+    let error = error.to_string();
+    let why = error.trim_start_matches("Error: ");
+    Failure::new(
+        "invalid_options",
+        format!("The options cannot be used: {why}."),
+    )
+}
+
+/// The most objects and lists of options that may stand inside of each other. An object that holds itself ends here.
+const DEEPEST: u32 = 64;
+
+/// Reads a value of the caller's. A field that is `undefined` is none.
+struct Given {
+    depth: u32,
+}
+
+impl Given {
+    fn inner<E: serde::de::Error>(&self) -> Result<Inner, E> {
+        if self.depth == DEEPEST {
+            return Err(E::custom("they hold themselves, or lie too deep"));
+        }
+        Ok(Inner {
+            depth: self.depth + 1,
+        })
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Given {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Given {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text, a number, true, false, null, a list or a plain object")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Value, E> {
+        Ok(Value::from(number))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Value, E> {
+        Ok(Value::from(number))
+    }
+
+    /// JSON has no word for a number that is not finite, so an error names it as a text.
+    fn visit_f64<E>(self, number: f64) -> Result<Value, E> {
+        let finite = Number::from_f64(number).map(Value::Number);
+        Ok(finite.unwrap_or_else(|| written(number).into()))
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<Value, E> {
+        Ok(Value::String(text))
+    }
+
+    fn visit_byte_buf<E: serde::de::Error>(self, bytes: Vec<u8>) -> Result<Value, E> {
+        Err(E::invalid_type(Unexpected::Bytes(&bytes), &self))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = list.next_element_seed(self.inner()?)? {
+            items.push(item.unwrap_or_default());
+        }
+        Ok(Value::Array(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Value, A::Error> {
+        let mut fields = Map::new();
+        while let Some(name) = object.next_key()? {
+            if let Some(value) = object.next_value_seed(self.inner()?)? {
+                fields.insert(name, value);
+            }
+        }
+        Ok(Value::Object(fields))
+    }
+}
+
+/// Reads what a list or an object holds: `None` for `undefined`.
+struct Inner {
+    depth: u32,
+}
+
+impl<'de> DeserializeSeed<'de> for Inner {
+    type Value = Option<Value>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<Value>, D::Error> {
+        let given: JsValue = preserve::deserialize(deserializer)?;
+        if given.is_undefined() {
+            return Ok(None);
+        }
+        let read =
+            Given { depth: self.depth }.deserialize(serde_wasm_bindgen::Deserializer::from(given));
+        read.map(Some)
+            .map_err(|error: Error| D::Error::custom(error))
+    }
+}
+
 /// Work that JavaScript waits for. Boxed first, so that the machinery around it is there once.
-pub(crate) fn promise(work: impl Future<Output = Result<String, Failure>> + 'static) -> Promise {
-    let work: Pin<Box<dyn Future<Output = Result<String, Failure>>>> = Box::pin(work);
-    future_to_promise(async move { Ok(JsValue::from(work.await?)) })
+pub(crate) fn promise(work: impl Future<Output = Result<JsValue, Failure>> + 'static) -> Promise {
+    let work: Pin<Box<dyn Future<Output = Result<JsValue, Failure>>>> = Box::pin(work);
+    future_to_promise(async move { Ok(work.await?) })
 }
 
 /// A number of tokens that a caller gave, whatever it is: anything but a whole number above 0 is a typed error (F 33,

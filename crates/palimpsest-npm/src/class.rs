@@ -11,7 +11,7 @@ macro_rules! calls {
         $class:ident by $calls:ident {
             $(
                 $(#[$($attribute:tt)*])*
-                fn $name:ident($($given:ident: $type:ty),* $(,)?) $(-> $is:ty)?;
+                fn $name:ident($($(#[$of:meta])* $given:ident: $type:ty),* $(,)?) $(-> $is:ty)?;
             )*
         }
     ) => {
@@ -24,7 +24,7 @@ macro_rules! calls {
         impl $class {
             $(
                 $(#[$($attribute)*])*
-                pub fn $name(&self $(, $given: $type)*) $(-> $is)? {
+                pub fn $name(&self $(, $(#[$of])* $given: $type)*) $(-> $is)? {
                     self.0.$name($($given),*)
                 }
             )*

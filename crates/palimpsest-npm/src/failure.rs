@@ -7,6 +7,7 @@ use palimpsest_core::error::CoreError;
 use palimpsest_core::run::Refusal;
 use wasm_bindgen::JsValue;
 
+use crate::border::camel;
 use crate::codes::CODES;
 
 /// A failure on its way to JavaScript.
@@ -103,18 +104,6 @@ impl From<palimpsest_tokens::Error> for Failure {
             format!("The tokenizer cannot be used: {error}. Count without it, which estimates."),
         )
     }
-}
-
-/// `retry_after_ms` as JavaScript writes it.
-fn camel(name: &str) -> String {
-    let mut parts = name.split('_');
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |mut whole, part| {
-        let (head, rest) = part.split_at(part.len().min(1));
-        whole.push_str(&head.to_ascii_uppercase());
-        whole.push_str(rest);
-        whole
-    })
 }
 
 impl From<Failure> for JsValue {

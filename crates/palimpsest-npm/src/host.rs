@@ -2,6 +2,7 @@
 //! went wrong is part of the answer's text.
 
 use js_sys::Promise;
+use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 #[wasm_bindgen]
@@ -10,9 +11,9 @@ extern "C" {
     #[derive(Debug)]
     pub type Host;
 
-    /// Hears of an event, as JSON text.
+    /// Hears of an event.
     #[wasm_bindgen(method)]
-    pub fn emit(this: &Host, event: &str);
+    pub fn emit(this: &Host, event: &JsValue);
 
     /// Asks the host's client: JSON text of a request.
     #[wasm_bindgen(method)]

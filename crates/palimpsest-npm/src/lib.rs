@@ -14,7 +14,7 @@
 //! | `class.rs` | how a class of the main module has its code in a part |
 //! | `stop.rs` | the class `Stop`: how a signal reaches what runs |
 //! | `host.rs` | what the TypeScript offers: a client, tools, storage, who listens |
-//! | `border.rs` | how messages, options and reports cross |
+//! | `border.rs`, `types.rs` | how messages, options and reports cross, and which TypeScript types they have |
 //! | `codes.rs`, `failure.rs` | the table of codes, and how an error becomes a JavaScript `Error` |
 
 #![allow(
@@ -35,5 +35,6 @@ mod session;
 mod stop;
 mod tokenizer;
 mod transcripts;
+mod types;
 
 pub use codes::CODES;

@@ -1,5 +1,6 @@
 //! The exports that need a part: each has it loaded, and calls into it.
 
+use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::failure::Failure;
@@ -9,22 +10,30 @@ use crate::session::{Library, Server, Session};
 use crate::tokenizer::{Calibrator, TokenizerLoader};
 use crate::transcripts::{Replayer, Transcripts};
 
-/// Opens a session: JSON text of options, and what the host offers.
+/// Opens a session: options, and what the host offers.
 #[wasm_bindgen]
-pub async fn open(given: String, host: Host) -> Result<Session, Failure> {
+pub async fn open(
+    #[wasm_bindgen(unchecked_param_type = "Border.Opening")] given: JsValue,
+    #[wasm_bindgen(unchecked_param_type = "SessionHost")] host: Host,
+) -> Result<Session, Failure> {
     (parts::session().await?.open)(given, host).await
 }
 
-/// Opens a library: JSON text of options, and what the host offers.
+/// Opens a library: options, and what the host offers.
 #[wasm_bindgen]
-pub async fn library(given: String, host: Host) -> Result<Library, Failure> {
+pub async fn library(
+    #[wasm_bindgen(unchecked_param_type = "Border.OpeningLibrary")] given: JsValue,
+    #[wasm_bindgen(unchecked_param_type = "SessionHost")] host: Host,
+) -> Result<Library, Failure> {
     (parts::session().await?.library)(given, host).await
 }
 
-/// The server of an address, as JSON text of `{ protocol, url, key? }`.
+/// The server of an address, `{ protocol, url, key? }`.
 #[wasm_bindgen]
-pub async fn server(address: String) -> Result<Server, Failure> {
-    (parts::session().await?.server)(&address)
+pub async fn server(
+    #[wasm_bindgen(unchecked_param_type = "Border.Address")] address: JsValue,
+) -> Result<Server, Failure> {
+    (parts::session().await?.server)(address)
 }
 
 /// Begins to read a vocabulary: from a snapshot, or from bytes that are pushed. `origin` says who described it: nothing for

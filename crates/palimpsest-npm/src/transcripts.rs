@@ -1,6 +1,7 @@
 //! The classes that read, measure and replay transcripts, as JavaScript sees them. Their code is the parts `transcripts` and
 //! `replay`.
 
+use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::class::calls;
@@ -14,11 +15,13 @@ pub struct Transcripts(pub(crate) Box<dyn Examining>);
 calls! {
     /// The ways to examine a transcript.
     Transcripts by Examining {
-        /// What `window` forgot of `history`: JSON text of a report.
-        fn forgotten(history: &str, window: &str, options: &str, counter: &Counter) -> Result<String, Failure>;
-        /// Measures successive requests: `series` and the report are JSON text. Values of calls are looked for once the history is
+        /// What `window` forgot of `history`: a report.
+        #[wasm_bindgen(unchecked_return_type = "Forgotten")]
+        fn forgotten(history: &str, window: &str, options: &str, counter: &Counter) -> Result<JsValue, Failure>;
+        /// Measures successive requests: `series` is JSON text. Values of calls are looked for once the history is
         /// larger than `full` tokens.
-        fn series(series: &str, full: u32, counter: &Counter) -> Result<String, Failure>;
+        #[wasm_bindgen(unchecked_return_type = "RequestFigures")]
+        fn series(series: &str, full: u32, counter: &Counter) -> Result<JsValue, Failure>;
         /// A reader that has read nothing.
         fn reader() -> ConversationReader;
         /// A list without messages, under a preset.
@@ -48,8 +51,10 @@ calls! {
     /// The steps of reading a file.
     ConversationReader by Reading {
         /// Takes the next bytes of the file. Gives what is complete by now, as JSON text.
+        #[wasm_bindgen(unchecked_return_type = "Border.Text<Border.Piece[]>")]
         fn push(bytes: &[u8]) -> Result<String, Failure>;
         /// Ends the file. Gives the rest and the report, as JSON text. Once.
+        #[wasm_bindgen(unchecked_return_type = "Border.Text<Border.FileEnd>")]
         fn finish() -> Result<String, Failure>;
     }
 }
@@ -61,7 +66,8 @@ pub struct Replayer(pub(crate) Box<dyn Replaying>);
 calls! {
     /// The way to replay.
     Replayer by Replaying {
-        /// Replays a list of messages under several policies with the extractive summariser: JSON text of a report.
-        fn replay(messages: &str, options: &str, tools: Option<String>, counter: &Counter) -> Result<String, Failure>;
+        /// Replays a list of messages under several policies with the extractive summariser: a report.
+        #[wasm_bindgen(unchecked_return_type = "ReplayReport")]
+        fn replay(messages: &str, options: JsValue, tools: Option<String>, counter: &Counter) -> Result<JsValue, Failure>;
     }
 }

@@ -1,4 +1,5 @@
 import { PalimpsestError } from "./errors.js";
+import { parsed, type Compacted as Output, type Compacting } from "./border.js";
 import { filled, mended, toText, written } from "./json.js";
 import { check, snake } from "./options.js";
 import { call } from "./runtime.js";
@@ -282,12 +283,6 @@ export interface CompactWithOptions extends CompactOptions {
   parallel?: number;
 }
 
-interface Output<M> {
-  messages: (number | M)[];
-  report: CompactReport;
-  state: CompactState;
-}
-
 /**
  * Makes a conversation fit: a list of messages in, a list of at most `maxTokens` tokens out, in the same dialect. No
  * model is asked and nothing is stored; the same input gives the same result. A list that fits comes back unchanged.
@@ -323,7 +318,7 @@ export function compact<M>(messages: readonly M[], options: CompactOptions): Com
   return call("compact()", () => {
     const compaction = begin(messages, options, new Uint8Array());
     try {
-      return result(JSON.parse(compaction.finish()) as Output<M>, messages);
+      return result(parsed(compaction.finish()), messages);
     } finally {
       compaction.free();
     }
@@ -385,9 +380,9 @@ export async function compactWith<M>(
   const summaries = new Summaries(summarize, parallel, onError === "throw", signal);
   try {
     for (;;) {
-      const step = JSON.parse(call("compactWith()", () => compaction.step())) as { job: SummaryJob } | Output<M>;
+      const step = parsed(call("compactWith()", () => compaction.step()));
       if (!("job" in step)) return summaries.reported(result(step, given));
-      if (!summaries.isBegun) summaries.begin(step.job, JSON.parse(call("compactWith()", () => compaction.queued())) as SummaryJob[]);
+      if (!summaries.isBegun) summaries.begin(step.job, call("compactWith()", () => compaction.queued()));
       const text = await summaries.of(step.job);
       call("compactWith()", () =>
         typeof text === "string"
@@ -491,13 +486,13 @@ class Summaries {
 }
 
 function begin(messages: readonly unknown[], options: CompactOptions & { model?: string }, secret: Uint8Array): Compaction {
-  const { text, tools, state, counter } = crossing(options);
-  return call("compact()", (module) => new module.Compaction(toText(messages), text, tools, state, counter(), secret));
+  const { plain, tools, state, counter } = crossing(options);
+  return call("compact()", (module) => new module.Compaction(toText(messages), plain, tools, state, counter(), secret));
 }
 
 /** Options as the module takes them. @internal */
 export function crossing(options: CompactOptions & { model?: string }): {
-  text: string;
+  plain: Compacting;
   tools: string | undefined;
   state: string | undefined;
   counter: () => Counter;
@@ -507,11 +502,8 @@ export function crossing(options: CompactOptions & { model?: string }): {
   }
   const { tokenizer, state, tools, policy, ...plain } = options;
   check(plain, OPTIONS);
-  const given: Record<string, unknown> = Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== undefined));
-  if (typeof policy === "object") given["rules"] = snake(JSON.parse(written(policy, odd)));
-  else if (policy !== undefined) given["policy"] = policy;
   return {
-    text: written(given, odd),
+    plain: { ...plain, ...(typeof policy === "object" ? { rules: snake(JSON.parse(written(policy, odd))) } : { policy }) },
     tools: tools === undefined ? undefined : toText(tools),
     state: state === undefined ? undefined : written(state),
     counter: () => counterOf(tokenizer),
@@ -526,6 +518,6 @@ function odd(this: unknown, _key: string, value: unknown): unknown {
   return typeof value === "number" && !Number.isFinite(value) ? String(value) : value;
 }
 
-function result<M>(output: Output<M>, messages: readonly M[]): Compacted<M> {
+function result<M>(output: Output, messages: readonly M[]): Compacted<M> {
   return { messages: filled(output.messages, messages), report: output.report, state: output.state };
 }

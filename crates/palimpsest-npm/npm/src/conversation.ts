@@ -1,5 +1,6 @@
 import { type CompactOptions, type CompactReport, crossing } from "./compact.js";
 import { PalimpsestError } from "./errors.js";
+import { parsed } from "./border.js";
 import { filled, mended, toText } from "./json.js";
 import { check } from "./options.js";
 import { call } from "./runtime.js";
@@ -69,8 +70,8 @@ export class Conversation<M = unknown> implements Disposable {
     if (typeof options === "object" && options !== null && "state" in options) {
       throw new PalimpsestError("invalid_options", "A conversation keeps its state itself: load() takes what save() gave.");
     }
-    const { text, tools, counter } = crossing(options);
-    this.#live = call("new Conversation()", (module) => new module.Live(text, tools, counter()));
+    const { plain, tools, counter } = crossing(options);
+    this.#live = call("new Conversation()", (module) => new module.Live(plain, tools, counter()));
     this.#messages = [];
   }
 
@@ -110,7 +111,7 @@ export class Conversation<M = unknown> implements Disposable {
   /** Makes the list fit, as `compact` does. A list that fits comes back unchanged. */
   fit(): Fitted<M> {
     const live = this.#open("fit()");
-    const { messages, report } = JSON.parse(call("Conversation.fit()", () => live.fit())) as { messages: (number | M)[]; report: CompactReport };
+    const { messages, report } = parsed(call("Conversation.fit()", () => live.fit()));
     return { messages: filled(messages, this.#messages), report };
   }
 

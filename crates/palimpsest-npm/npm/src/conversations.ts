@@ -1,3 +1,4 @@
+import { parsed, type Piece } from "./border.js";
 import { PalimpsestError } from "./errors.js";
 import { call } from "./runtime.js";
 import { transcripts, type Transcripts } from "./transcripts.js";
@@ -69,9 +70,6 @@ export type FileSource = string | Uint8Array | ArrayBuffer | Blob | ReadableStre
 /** Bytes that are handed over at once: what wasm holds of a file beside the record that is not complete. */
 const SLICE = 256 * 1024;
 
-type End = Omit<FoundConversation, "messages" | "branches"> & { shown: number[]; branches: (Omit<FoundBranch, "messages"> & { messages: number[] })[] };
-type Piece = [0, FoundMessage] | [1, End];
-
 /** Puts conversations together from what the module reads. */
 class Reading {
   readonly #reader;
@@ -86,12 +84,12 @@ class Reading {
 
   push(bytes: Uint8Array): void {
     for (let from = 0; from < bytes.length; from += SLICE) {
-      this.#take(call(this.#name, () => JSON.parse(this.#reader.push(bytes.subarray(from, from + SLICE))) as Piece[]));
+      this.#take(call(this.#name, () => parsed(this.#reader.push(bytes.subarray(from, from + SLICE)))));
     }
   }
 
   finish(): ImportedFile {
-    const { pieces, report } = call(this.#name, () => JSON.parse(this.#reader.finish()) as { pieces: Piece[]; report: ImportReport });
+    const { pieces, report } = call(this.#name, () => parsed(this.#reader.finish()));
     this.#take(pieces);
     return { conversations: this.#conversations, report };
   }

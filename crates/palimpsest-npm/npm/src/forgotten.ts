@@ -113,5 +113,5 @@ export async function forgotten(history: readonly unknown[], window: readonly un
   const given = [toText(history), toText(window), written(plain)] as const;
   const counter = counterOf(tokenizer);
   const part = await transcripts("forgotten()");
-  return call("forgotten()", () => JSON.parse(part.forgotten(...given, counter)) as Forgotten);
+  return call("forgotten()", () => part.forgotten(...given, counter));
 }

@@ -26,8 +26,9 @@ export function written(value: unknown, replacer?: (this: unknown, key: string, 
 }
 
 /** A list that came back: a number stands for the caller's own message of that index. */
-export function filled<M>(list: readonly (number | M)[], own: readonly M[]): M[] {
-  return list.map((message) => (typeof message === "number" ? (own[message] as M) : message));
+export function filled<M>(list: readonly unknown[], own: readonly M[]): M[] {
+  // a message of ours has the shape of the caller's
+  return list.map((message) => (typeof message === "number" ? own[message] : message) as M);
 }
 
 function hasBytes(message: unknown): boolean {

@@ -1,5 +1,6 @@
 // Who answers: a server, or a client of your own.
 
+import type { Address } from "./border.js";
 import { PalimpsestError } from "./errors.js";
 import { check } from "./options.js";
 
@@ -108,13 +109,6 @@ export interface OpenAiOptions {
   key?: string;
   /** `llama.cpp` if the server is one: it understands more. */
   server?: "llama.cpp";
-}
-
-/** Where a server is, as the module wants it. @internal */
-export interface Address {
-  protocol: "ollama" | "openai" | "llama.cpp";
-  url: string;
-  key: string;
 }
 
 /** The servers that {@link ollama} and {@link openai} made. */

@@ -2,7 +2,7 @@
 
 import { PalimpsestError } from "./errors.js";
 import type { DeletedSession, Library, Loss, StoredHit, StoredSession } from "./library.js";
-import { camel, check, checkBoolean } from "./options.js";
+import { check, checkBoolean } from "./options.js";
 import type { Instance } from "./instance.js";
 import type { SessionHost } from "./session-host.js";
 import { withCause } from "./session-options.js";
@@ -50,7 +50,7 @@ export class LiveLibrary implements Library {
   }
 
   archive(id: string): Promise<string> {
-    return this.#said((l) => l.archive(text("id", id)));
+    return this.#act((l) => l.archive(text("id", id)));
   }
 
   async restoreArchive(archive: string): Promise<{ id: string; became: "made" | "there" | "continued" | "beside" }> {
@@ -78,17 +78,11 @@ export class LiveLibrary implements Library {
     this.#inner = undefined;
   }
 
-  async #act<T>(use: (inner: Exports.Library) => Promise<unknown>): Promise<T> {
-    const answer = await this.#said(use);
-    return (answer === "" ? undefined : camel(JSON.parse(answer))) as T;
-  }
-
-  /** The module's answer as it is. */
-  async #said(use: (inner: Exports.Library) => Promise<unknown>): Promise<string> {
+  async #act<T>(use: (inner: Exports.Library) => Promise<T>): Promise<T> {
     const inner = this.#inner;
     if (inner === undefined) throw new PalimpsestError("closed", "This library is closed. Open it again with openLibrary().");
     try {
-      return (await this.#module.wait(this.#module.call("a library", () => use(inner)))) as string;
+      return await this.#module.wait(this.#module.call("a library", () => use(inner)));
     } catch (error) {
       throw withCause(this.#module.own(error), this.#host);
     }

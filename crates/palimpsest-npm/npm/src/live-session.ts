@@ -1,29 +1,21 @@
 // A session that is open: each function translates and calls the module's.
 
 import { PalimpsestError } from "./errors.js";
-import { mended, toText, written } from "./json.js";
+import { parsed, type Address, type DatedEdit, type SessionRecords } from "./border.js";
+import { mended, toText } from "./json.js";
 import type { Loss } from "./library.js";
-import type { Address } from "./language-model.js";
-import { camel, check, checkBoolean } from "./options.js";
+import { check, checkBoolean } from "./options.js";
 import type { Instance } from "./instance.js";
 import { raced, type SessionHost } from "./session-host.js";
 import { policyText, size, withCause } from "./session-options.js";
 import type {
-  ChatMessageLike, Compaction, CompactionOutcome, CompactionPreview, GoalProposal, HistoryItem, RecalledQuote, Reply, SearchHit, SendChunk, SendOptions, SendStream,
-  Session, SessionBudget, SessionEvent, SessionInfo, SessionJob, SessionLayer, SessionLogEntry, SessionPin, SessionReliability, SessionSnapshot, ToolCall, ToolFigures,
+  ChatMessageLike, Compaction, CompactionOutcome, CompactionPreview, GoalEdit, HistoryItem, Reply, SearchHit, SendChunk, SendOptions, SendStream,
+  Session, SessionBudget, SessionEvent, SessionInfo, SessionJob, SessionLayer, SessionLogEntry, SessionReliability, ToolCall, ToolFigures,
 } from "./session.js";
-import type { Goal } from "./compact.js";
 import type { Tokenizer } from "./tokenizer.js";
 import type * as Exports from "./wasm/palimpsest_npm.js";
 
 type Module = typeof Exports;
-
-interface Records {
-  system: string;
-  goal?: Goal | null;
-  pins: SessionPin[];
-  pending?: GoalProposal[];
-}
 
 export class LiveSession implements Session {
   #inner: Exports.Session | undefined;
@@ -66,9 +58,9 @@ export class LiveSession implements Session {
       if (outcome !== undefined) this.#outcome = outcome;
     };
     this.goals = {
-      current: () => (this.#records().goal ?? null) as ReturnType<Session["goals"]["current"]>,
-      set: (goal) => this.#done((s) => (typeof goal === "string" ? s.describeGoal(goal) : s.setGoal(goal === null ? undefined : written(goal)))),
-      edit: (edit) => this.#done((s) => s.editGoal(written(TIMED.includes((edit as typeof edit | undefined)?.edit ?? "") ? { at: Date.now(), ...edit } : edit))),
+      current: () => this.#records().goal ?? null,
+      set: (goal) => this.#done((s) => (typeof goal === "string" ? s.describeGoal(goal) : s.setGoal(goal))),
+      edit: (edit) => this.#done((s) => s.editGoal(timed(edit))),
       proposals: () => this.#records().pending ?? [],
       accept: (proposal) => this.#done((s) => s.decide(whole(proposal, "A proposal"), true)),
       decline: (proposal) => this.#done((s) => s.decide(whole(proposal, "A proposal"), false)),
@@ -79,25 +71,25 @@ export class LiveSession implements Session {
       remove: (id) => this.#done((s) => s.unpin(id)),
     };
     this.snapshots = {
-      list: () => this.#ask<SessionSnapshot[]>((s) => s.snapshots()),
+      list: () => this.#call((s) => s.snapshots()),
       create: (name) => this.#act((s) => s.snapshot(name)),
       restore: (n) => this.#done((s) => s.restore(whole(n, "A snapshot"))),
       pin: (n, pinned = true) => this.#done((s) => s.pinSnapshot(whole(n, "A snapshot"), checkBoolean(pinned, "pinned"))),
       remove: (n) => this.#done((s) => s.deleteSnapshot(whole(n, "A snapshot"))),
     };
     this.prompt = {
-      current: () => this.#ask((s) => s.prompt()),
-      set: (parts) => this.#done((s) => s.setPrompt(written(parts))),
+      current: () => this.#call((s) => s.prompt()),
+      set: (parts) => this.#done((s) => s.setPrompt(parts)),
       activate: (...patterns) => this.#act((s) => s.switchSkills(texts(patterns), true)),
       deactivate: (...patterns) => this.#act((s) => s.switchSkills(texts(patterns), false)),
     };
     this.offloaded = {
-      list: () => this.#ask((s) => s.references()),
-      read: (message) => JSON.parse(this.#call((s) => s.offloaded(whole(message, "A message")))) as string[],
+      list: () => this.#call((s) => s.references()),
+      read: (message) => this.#call((s) => s.offloaded(whole(message, "A message"))),
       bringBack: (message) => this.#done((s) => s.bringBack(whole(message, "A message"))),
     };
     this.recalled = {
-      list: () => this.#ask<RecalledQuote[][]>((s) => s.recalled()).flat(),
+      list: () => this.#call((s) => s.recalled()).flat(),
       remove: (message, from) => this.#done((s) => s.forgetRecalled(message === undefined ? undefined : whole(message, "A message"), from)),
     };
     this.watermark = {
@@ -105,7 +97,7 @@ export class LiveSession implements Session {
       anchor: (message, keep = true) => this.#done((s) => s.anchor(whole(message, "A message"), checkBoolean(keep, "keep"))),
     };
     this.branches = {
-      of: (message) => this.#ask((s) => s.siblings(whole(message, "A message"))),
+      of: (message) => this.#call((s) => s.siblings(whole(message, "A message"))),
       show: (message) => this.#done((s) => s.switchTo(whole(message, "A message"))),
       rewindBefore: (message) => this.#done((s) => s.rewindBefore(whole(message, "A message"))),
     };
@@ -116,7 +108,7 @@ export class LiveSession implements Session {
   }
 
   get info(): SessionInfo {
-    return { ...this.#ask<Omit<SessionInfo, "store">>((s) => s.info()), store: this.#host.keeps };
+    return { ...this.#call((s) => s.info()), store: this.#host.keeps };
   }
 
   get lastCompaction(): CompactionOutcome | null {
@@ -157,31 +149,31 @@ export class LiveSession implements Session {
 
   window(dialect?: Parameters<Session["window"]>[0]): { messages: ChatMessageLike[]; tokens: number } {
     // a caller's own names stand in these messages: they stay as they are
-    return JSON.parse(this.#call((s) => s.window(dialect))) as { messages: ChatMessageLike[]; tokens: number };
+    return parsed(this.#call((s) => s.window(dialect)));
   }
 
   budget(): SessionBudget {
-    return this.#ask((s) => s.budget());
+    return this.#call((s) => s.budget());
   }
 
   layers(): SessionLayer[] {
-    return this.#ask((s) => s.layers());
+    return this.#call((s) => s.layers());
   }
 
   losses(): Loss[] {
-    return this.#ask((s) => s.losses());
+    return this.#call((s) => s.losses());
   }
 
   history(options: { before?: number; limit?: number } = {}): HistoryItem[] {
     check(options, ["before", "limit"]);
-    return this.#ask((s) => s.history(options.before, count(options.limit)));
+    return parsed(this.#call((s) => s.history(options.before, count(options.limit))));
   }
 
   async compact(options: Parameters<Session["compact"]>[0] = {}): Promise<Compaction | null> {
     check(options, ["focus", "mostSeconds", "extractive", "upTo", "from", "to", "signal"]);
     const { signal, ...rest } = options;
     try {
-      return await this.#stoppable(signal, (s, stop) => s.compact(written(rest), stop));
+      return await this.#stoppable(signal, (s, stop) => s.compact(rest, stop));
     } catch (error) {
       if (error instanceof PalimpsestError && error.code === "nothing_to_compress") return null;
       throw error;
@@ -200,7 +192,7 @@ export class LiveSession implements Session {
       throw new PalimpsestError("invalid_options", `"by" is "model" or "builtin", not ${JSON.stringify(by)}.`);
     }
     const given = { layer, extractive: by === "builtin", ...(focus !== undefined && { focus }) };
-    return this.#stoppable(signal, (s, stop) => s.compact(written(given), stop));
+    return this.#stoppable(signal, (s, stop) => s.compact(given, stop));
   }
 
   async rest(options: { signal?: AbortSignal | undefined } = {}): Promise<number | null> {
@@ -217,7 +209,7 @@ export class LiveSession implements Session {
   }
 
   reliability(): SessionReliability {
-    return this.#ask((s) => s.reliability());
+    return this.#call((s) => s.reliability());
   }
 
   log(): Promise<SessionLogEntry[]> {
@@ -225,7 +217,7 @@ export class LiveSession implements Session {
   }
 
   analytics(): { tools: ToolFigures[]; total: ToolFigures } {
-    return this.#ask((s) => s.analytics());
+    return this.#call((s) => s.analytics());
   }
 
   skipWait(): void {
@@ -234,7 +226,7 @@ export class LiveSession implements Session {
 
   async preview(options: { focus?: string } = {}): Promise<CompactionPreview> {
     check(options, ["focus"]);
-    return this.#ask((s) => s.preview(options.focus));
+    return this.#call((s) => s.preview(options.focus));
   }
 
   async undo(options: { ifOver?: "refuse" | "show" } = {}): Promise<void> {
@@ -269,7 +261,7 @@ export class LiveSession implements Session {
     if (server === undefined) {
       throw new PalimpsestError("invalid_options", 'There is no server to ask: open the session with `llm: ollama()`, or load a Tokenizer yourself.');
     }
-    await this.#done((s) => s.askVocabulary(written(server)));
+    await this.#done((s) => s.askVocabulary(server));
   }
 
   async #count(tokenizer: Tokenizer | null): Promise<void> {
@@ -285,11 +277,11 @@ export class LiveSession implements Session {
 
   search(query: string, options: { limit?: number } = {}): SearchHit[] {
     check(options, ["limit"]);
-    return this.#ask((s) => s.search(query, count(options.limit ?? 8)));
+    return this.#call((s) => s.search(query, count(options.limit ?? 8)));
   }
 
   export(format: "jsonl" | "markdown" | "json" = "jsonl"): Promise<string> {
-    return this.#promised((s) => s.export(format));
+    return this.#act((s) => s.export(format));
   }
 
   nextJob(options: { manual?: boolean } = {}): SessionJob | null {
@@ -298,8 +290,7 @@ export class LiveSession implements Session {
     const { manual = false } = options;
     const due = manual || this.info.due;
     const job = this.#call((s) => s.nextJob(manual));
-    if (job !== undefined) return JSON.parse(job) as SessionJob;
-    if (!due) return null;
+    if (job !== null || !due) return job;
     // where no summary was needed, what was done is committed; what becomes of it is told by events
     this.#finishing = true;
     this.#act((s) => s.finishJobs()).catch(() => {}).finally(() => { this.#finishing = false; });
@@ -352,44 +343,35 @@ export class LiveSession implements Session {
     return this.#module.call("A session", () => use(inner));
   }
 
-  /** An answer of the module's whose names are all ours. */
-  #ask<T>(use: (inner: Exports.Session) => string): T {
-    return camel(JSON.parse(this.#call(use))) as T;
+  #records(): SessionRecords {
+    return this.#call((s) => s.records());
   }
 
-  #records(): Records {
-    return this.#ask((s) => s.records());
-  }
-
-  /** Waits for text of the module's. */
-  async #promised(use: (inner: Exports.Session) => Promise<unknown>, signal?: AbortSignal): Promise<string> {
+  /** Waits for an answer of the module's. */
+  async #act<T>(use: (inner: Exports.Session) => Promise<T>, signal?: AbortSignal): Promise<T> {
     signal?.throwIfAborted();
     const promise = this.#module.wait(this.#call(use));
     this.#track(promise);
     try {
-      return (await (signal === undefined ? promise : raced(promise, signal))) as string;
+      return await (signal === undefined ? promise : raced(promise, signal));
     } catch (error) {
       throw this.#own(error);
     }
   }
 
-  async #act<T>(use: (inner: Exports.Session) => Promise<unknown>, signal?: AbortSignal): Promise<T> {
-    return camel(JSON.parse(await this.#promised(use, signal))) as T;
-  }
-
-  async #done(use: (inner: Exports.Session) => Promise<unknown>): Promise<void> {
-    await this.#promised(use);
+  #done(use: (inner: Exports.Session) => Promise<void>): Promise<void> {
+    return this.#act(use);
   }
 
   /** Something that a signal ends inside. */
-  async #stoppable<T>(signal: AbortSignal | undefined, use: (inner: Exports.Session, stop: Exports.Stop) => Promise<unknown>): Promise<T> {
+  async #stoppable<T>(signal: AbortSignal | undefined, use: (inner: Exports.Session, stop: Exports.Stop) => Promise<T>): Promise<T> {
     signal?.throwIfAborted();
     this.#open();
     const stop = this.#module.call("A session", (module) => new module.Stop());
     const end = (): void => stop.stop();
     signal?.addEventListener("abort", end, { once: true });
     try {
-      return await this.#act<T>((inner) => use(inner, stop));
+      return await this.#act((inner) => use(inner, stop));
     } catch (error) {
       throw signal?.aborted ? signal.reason : error;
     } finally {
@@ -409,7 +391,7 @@ export class LiveSession implements Session {
 
   #stream(
     options: SendOptions,
-    use: (inner: Exports.Session, how: string, stop: Exports.Stop, on: (text: string) => void) => Promise<unknown>,
+    use: (inner: Exports.Session, how: Parameters<Exports.Session["reply"]>[0], stop: Exports.Stop, on: (step: SendChunk) => void) => Promise<Reply>,
   ): SendStream {
     // options that are no object are refused below, by the promise
     const { signal, tools = this.#tools, dialect: _, ...chosen } = Object(options) as SendOptions & { dialect?: unknown };
@@ -420,10 +402,10 @@ export class LiveSession implements Session {
     const work = async (): Promise<Reply> => {
       check(options, ASKED);
       signal?.throwIfAborted();
-      const how = written({ ...chosen, tools, handled: host.handler !== undefined });
+      const how = { ...chosen, tools, handled: host.handler !== undefined };
       try {
-        return await this.#stoppable<Reply>(ends, (inner, end) => {
-          const asked = use(inner, how, end, (text) => stream.push(camel(JSON.parse(text)) as SendChunk));
+        return await this.#stoppable(ends, (inner, end) => {
+          const asked = use(inner, how, end, (step) => stream.push(step));
           // only now: what was refused has not taken the place of what runs
           host.stop = ends;
           host.thrown = undefined;
@@ -451,8 +433,7 @@ export class LiveSession implements Session {
     if (this.#inner === undefined) return;
     clearTimeout(this.#rest);
     const done = this.#stoppable(this.#closing.signal, (inner, stop) => inner.tend(stop));
-    done.then((text) => {
-      const wait = JSON.parse(text as string) as number | null;
+    done.then((wait) => {
       if (wait === null || this.#inner === undefined) return;
       // a conversation that rests keeps no program running
       this.#rest = setTimeout(() => this.#tend(), wait);
@@ -540,8 +521,17 @@ const ASKED = [
   "signal", "tools", "maxTokens", "temperature", "topP", "minP", "repeatPenalty", "seed", "stop", "format", "think", "dialect",
 ];
 
-/** Changes of a goal that say when. */
-const TIMED = ["set-status", "add-milestone", "set-milestone"];
+/** A change of a goal with its time, where it has one. */
+function timed(edit: GoalEdit): DatedEdit {
+  switch (edit?.edit) {
+    case "set-status":
+    case "add-milestone":
+    case "set-milestone":
+      return { at: Date.now(), ...edit };
+    default:
+      return edit;
+  }
+}
 
 function closed(): PalimpsestError {
   return new PalimpsestError("closed", "This session is closed. Open it again.");

@@ -1,5 +1,7 @@
 // What the app's module asks of us while it is mounted. Nothing here throws into the module.
 
+import { parsed, type HostEvent, type Text } from "./border.js";
+import { camel } from "./options.js";
 import { SessionHost } from "./session-host.js";
 import type { SessionEvent } from "./session.js";
 import type { StorageAdapter, StorageChange, StorageLease } from "./storage.js";
@@ -38,6 +40,11 @@ export class MountHost extends SessionHost {
     super(undefined, options.storage);
     this.#options = options;
     if (options.onEvent !== undefined) this.listen("*", options.onEvent);
+  }
+
+  /** The app tells its events as text. */
+  override emit(event: HostEvent | Text<unknown>): void {
+    super.emit(typeof event === "string" ? (camel(parsed(event)) as HostEvent) : event);
   }
 
   override async store(call: "claim" | "read" | "apply" | "release", given: string): Promise<string> {

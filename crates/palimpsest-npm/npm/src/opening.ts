@@ -2,12 +2,13 @@
 
 import { PalimpsestError } from "./errors.js";
 import { written } from "./json.js";
-import type { Address, ChatPiece, ChatRequest } from "./language-model.js";
+import type { ChatPiece, ChatRequest } from "./language-model.js";
 import { addressOf } from "./language-model.js";
 import type { Library, LibraryOptions } from "./library.js";
 import { LiveLibrary } from "./live-library.js";
 import { LiveSession } from "./live-session.js";
-import { camel, check, snake } from "./options.js";
+import type { Address, Opening } from "./border.js";
+import { check, snake } from "./options.js";
 import type { Files } from "./parts.js";
 import { loadSession, module, part } from "./runtime.js";
 import type { Session, SessionOptions } from "./session.js";
@@ -50,15 +51,15 @@ export async function openSession(options: SessionOptions, files: Files | undefi
   if (plain.otherSessions === true && storage === undefined && store === "memory") {
     throw new PalimpsestError("invalid_options", '`otherSessions` needs a store that sessions share: "indexeddb" or a storage of yours.');
   }
-  const given = written({
+  const given: Opening = {
     ...plain,
     window: tokens,
-    store: storage === undefined ? store : "host",
+    store: typeof store === "object" ? "host" : store,
     client: llm !== undefined && address === undefined,
     server: address,
     policy: policyText(policy),
     settings: snake(settings),
-  });
+  };
   await loadSession(files);
   const host = new SessionHost(llm, storage, durability);
   host.keeps = storage === undefined && typeof store === "string" ? store : "given";
@@ -92,7 +93,7 @@ export async function openLibrary(options: LibraryOptions, files: Files | undefi
   }
   await loadSession(files);
   const host = new SessionHost(undefined, storage);
-  const given = written({ store: storage === undefined ? store : "host", database });
+  const given = { store: storage === undefined ? ("indexeddb" as const) : ("host" as const), database };
   const opening = module.wait(module.call("openLibrary()", (exports) => exports.library(given, host)));
   try {
     return new LiveLibrary(await (signal === undefined ? opening : raced(opening, signal)), module, host);
@@ -122,15 +123,15 @@ export async function* chat(address: Address, request: ChatRequest, signal: Abor
   signal.throwIfAborted();
   module.call("chat()", () => {});
   await part("session");
-  const server = await module.wait(module.call("chat()", (exports) => exports.server(written(address))));
+  const server = await module.wait(module.call("chat()", (exports) => exports.server(address)));
   const answer = module.call("chat()", () => server.chat(written(request)));
   const end = (): void => answer.stop();
   signal.addEventListener("abort", end, { once: true });
   try {
     for (;;) {
-      const text = (await module.wait(answer.next())) as string | undefined;
-      if (text === undefined) return;
-      yield camel(JSON.parse(text)) as ChatPiece;
+      const piece = await module.wait(answer.next());
+      if (piece === undefined) return;
+      yield piece;
     }
   } catch (error) {
     throw signal.aborted ? signal.reason : module.own(error);

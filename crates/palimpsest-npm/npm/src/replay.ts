@@ -96,8 +96,8 @@ export async function replay(messages: readonly unknown[], options: ReplayOption
   checkObject(options);
   const { tools, tokenizer, ...plain } = options;
   // as they are now: the part may have to be loaded first
-  const given = [toText(messages), written(plain), tools === undefined ? undefined : toText(tools)] as const;
+  const given = [toText(messages), JSON.parse(written(plain)), tools === undefined ? undefined : toText(tools)] as const;
   const counter = counterOf(tokenizer);
   const part = await replayer("replay()");
-  return call("replay()", () => JSON.parse(part.replay(...given, counter)) as ReplayReport);
+  return call("replay()", () => part.replay(...given, counter));
 }

@@ -1,7 +1,7 @@
 import type { CompactReport, Pass, Policy, PolicyName } from "./compact.js";
 import { PalimpsestError } from "./errors.js";
 import { written } from "./json.js";
-import { camel, check, snake } from "./options.js";
+import { check, snake } from "./options.js";
 import { call } from "./runtime.js";
 import type { TextCounter } from "./own-counter.js";
 import { counterOf, type Tokenizer } from "./tokenizer.js";
@@ -73,8 +73,8 @@ export function resolvePolicy(policy: PolicyName | Policy, window: number, optio
   const { tokenizer, ...rest } = options;
   const odd = (_: string, value: unknown): unknown => (typeof value === "number" && !Number.isFinite(value) ? String(value) : value);
   const named = typeof policy === "object" && policy !== null ? snake(JSON.parse(written(policy, odd))) : policy;
-  const question = written({ policy: named ?? null, window: window ?? null, ...rest }, odd);
-  return camel(call("resolvePolicy()", (module) => JSON.parse(module.resolvePolicy(question, counterOf(tokenizer))))) as ResolvedPolicy;
+  const question = { policy: named ?? null, window: window ?? null, ...rest };
+  return call("resolvePolicy()", (module) => module.resolvePolicy(question, counterOf(tokenizer)));
 }
 
 /** What a monitoring system takes as an attribute. */

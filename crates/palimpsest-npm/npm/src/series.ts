@@ -93,7 +93,7 @@ export async function measureRequests<M>(history: readonly M[], requests: readon
   const text = `{"messages":${numbers.text},${written(plain).slice(1)}`;
   const counter = counterOf(tokenizer);
   const part = await transcripts("measureRequests()");
-  return call("measureRequests()", () => JSON.parse(part.series(text, full, counter)) as RequestFigures);
+  return call("measureRequests()", () => part.series(text, full, counter));
 }
 
 function isRequest(request: unknown): boolean {

@@ -2,9 +2,9 @@
 // module, and no promise rejects: what went wrong is part of the answer's text, and the very error is kept.
 
 import { PalimpsestError } from "./errors.js";
+import { parsed, type HostEvent, type Text } from "./border.js";
 import { mended, written } from "./json.js";
 import type { ChatPiece, ChatRequest, LanguageModel } from "./language-model.js";
-import { camel } from "./options.js";
 import type { SessionEvent, SessionInfo, ToolCall } from "./session.js";
 import type { StorageAdapter, StorageWrite } from "./storage.js";
 
@@ -71,9 +71,8 @@ export class SessionHost {
 
   // ── called by the module ──
 
-  emit(text: string): void {
-    const { event, ...rest } = JSON.parse(text) as { event: string };
-    this.#tell({ type: event, ...(camel(rest) as object) } as SessionEvent);
+  emit({ event, ...rest }: HostEvent): void {
+    this.#tell({ type: event, ...rest } as SessionEvent);
   }
 
   #tell(told: SessionEvent): void {
@@ -92,8 +91,8 @@ export class SessionHost {
     });
   }
 
-  chat(request: string): Reader {
-    const asked = JSON.parse(request) as ChatRequest;
+  chat(request: Text<ChatRequest>): Reader {
+    const asked = parsed(request);
     if (asked.purpose === "chat") this.thrown = undefined;
     const stop = new AbortController();
     const pieces = answered(this.#llm, asked, stop.signal);

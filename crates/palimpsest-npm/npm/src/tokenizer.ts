@@ -329,7 +329,7 @@ export function counterOf(tokenizer: Tokenizer | TextCounter | undefined): Count
 export function countTokens(input: string | readonly unknown[], tokenizer?: Tokenizer | TextCounter, dialect?: Dialect): Count {
   return call("countTokens()", () => {
     const counter = counterOf(tokenizer);
-    if (typeof input !== "string") return JSON.parse(counter.countMessages(toText(input), dialect)) as Count;
+    if (typeof input !== "string") return counter.countMessages(toText(input), dialect);
     const tokens = counter.count(input);
     return { tokens, source: counter.source as Count["source"], bound: counter.bound(tokens) };
   });

@@ -1,3 +1,4 @@
+import { parsed } from "./border.js";
 import { filled, toText } from "./json.js";
 import { call } from "./runtime.js";
 
@@ -70,9 +71,7 @@ export interface Validation<M> {
  */
 export function validate<M = unknown>(messages: readonly M[], dialect?: Dialect): Validation<M> {
   return call("validate()", (module) => {
-    const { repaired, ...found } = JSON.parse(module.validate(toText(messages), dialect)) as Omit<Validation<M>, "repaired"> & {
-      repaired?: (number | M)[];
-    };
+    const { repaired, ...found } = parsed(module.validate(toText(messages), dialect));
     return repaired === undefined ? found : { ...found, repaired: filled(repaired, messages) };
   });
 }

@@ -11,6 +11,7 @@ use palimpsest_core::policy::{Demands, Policy};
 use palimpsest_core::run::{SummaryJob, SuppliedSummary};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::border::{self, Tokens};
@@ -131,7 +132,7 @@ impl Compaction {
     #[wasm_bindgen(constructor)]
     pub fn new(
         messages: &str,
-        options: &str,
+        #[wasm_bindgen(unchecked_param_type = "Border.Compacting")] options: JsValue,
         tools: Option<String>,
         state: Option<String>,
         counter: &Counter,
@@ -149,19 +150,21 @@ impl Compaction {
     }
 
     /// Goes on: JSON text of `{ job }`, or of `{ messages, report, state }`.
+    #[wasm_bindgen(unchecked_return_type = "Border.Text<Border.Step>")]
     pub fn step(&self) -> Result<String, Failure> {
         self.next()
     }
 
-    /// The jobs that follow the one that was asked for, which may be answered at once: JSON text of a list.
-    pub fn queued(&self) -> Result<String, Failure> {
+    /// The jobs that follow the one that was asked for, which may be answered at once.
+    #[wasm_bindgen(unchecked_return_type = "SummaryJob[]")]
+    pub fn queued(&self) -> Result<JsValue, Failure> {
         let inner = self.0.borrow();
         let jobs: Vec<Job<'_>> = inner
             .iter()
             .flat_map(compact::Compaction::queued)
             .map(Job::from)
             .collect();
-        border::text(&jobs)
+        border::told(&jobs)
     }
 
     /// Answers a job.
@@ -175,6 +178,7 @@ impl Compaction {
     }
 
     /// Does the rest with the extractive summariser: JSON text of `{ messages, report, state }`.
+    #[wasm_bindgen(unchecked_return_type = "Border.Text<Border.Compacted>")]
     pub fn finish(&self) -> Result<String, Failure> {
         let compaction = self.0.borrow_mut().take().ok_or_else(over)?;
         let output = compaction.finish_without_model().map_err(Failure::from)?;

@@ -2,6 +2,7 @@ use std::rc::Rc;
 
 use palimpsest_core::dialect::{self, Dialect};
 use palimpsest_tokens::{Count, Estimator, Source, TokenCounter};
+use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::border;
@@ -68,15 +69,15 @@ impl Counter {
         self.0.bound(tokens)
     }
 
-    /// Tokens of a list of messages as a prompt: JSON text of `{ tokens, source, bound }`.
-    #[wasm_bindgen(js_name = countMessages)]
+    /// Tokens of a list of messages as a prompt: `{ tokens, source, bound }`.
+    #[wasm_bindgen(js_name = countMessages, unchecked_return_type = "Count")]
     pub fn count_messages(
         &self,
         messages: &str,
         dialect: Option<String>,
-    ) -> Result<String, Failure> {
+    ) -> Result<JsValue, Failure> {
         let count = self.prompt(messages, dialect.as_deref())?;
-        border::text(&count)
+        border::told(&count)
     }
 }
 

@@ -1,4 +1,3 @@
-use palimpsest_text::json::ToJson as _;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -7,6 +6,7 @@ use palimpsest_core::context::Seed;
 use palimpsest_tokens::TokenCounter;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::border;
@@ -40,10 +40,14 @@ pub struct Live {
 impl Live {
     /// A conversation without messages.
     #[wasm_bindgen(constructor)]
-    pub fn new(options: &str, tools: Option<String>, counter: &Counter) -> Result<Self, Failure> {
+    pub fn new(
+        #[wasm_bindgen(unchecked_param_type = "Border.Compacting")] options: JsValue,
+        tools: Option<String>,
+        counter: &Counter,
+    ) -> Result<Self, Failure> {
         let wish = Wish {
             options: border::options(options)?,
-            tools: tools.map_or_else(|| Ok(Vec::new()), |tools| border::options(&tools))?,
+            tools: tools.map_or_else(|| Ok(Vec::new()), |tools| border::messages(&tools))?,
         };
         open(wish, None, &counter.0)
     }
@@ -60,6 +64,7 @@ impl Live {
     }
 
     /// Makes the list fit: JSON text of `{ messages, report }`.
+    #[wasm_bindgen(unchecked_return_type = "Border.Text<Border.Fitting>")]
     pub fn fit(&self) -> Result<String, Failure> {
         // no clock: the same messages have the same result
         let seed = Seed {
@@ -82,12 +87,12 @@ impl Live {
 fn load(saved: &str, counter: &Rc<dyn TokenCounter>) -> Result<Live, Failure> {
     let saved = Saved::read(saved)?;
     // a text that was written by somebody else with a sum of its own is refused like other options
-    let wish: Wish = border::options(&saved.options.to_json())?;
+    let wish: Wish = border::taken(saved.options.clone())?;
     open(wish, Some(saved), counter)
 }
 
 fn open(wish: Wish, saved: Option<Saved>, counter: &Rc<dyn TokenCounter>) -> Result<Live, Failure> {
-    let options: Options = border::options(&wish.options.to_json())?;
+    let options: Options = border::taken(wish.options.clone())?;
     let options = options.core(wish.tools.clone())?;
     let live = match saved {
         Some(saved) => compact::Live::resume(saved, options, counter)?,

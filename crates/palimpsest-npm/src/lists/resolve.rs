@@ -4,6 +4,7 @@ use palimpsest_core::shares::ShareOptions;
 use palimpsest_tokens::Source;
 use serde::Deserialize;
 use serde_json::Value;
+use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::border::{self, Tokens};
@@ -21,20 +22,20 @@ struct Question {
     thinking: bool,
 }
 
-/// A policy's numbers in a window: JSON text.
-#[wasm_bindgen(js_name = resolvePolicy)]
-pub fn resolve_policy(question: &str, counter: &Counter) -> Result<String, Failure> {
+/// A policy's numbers in a window.
+#[wasm_bindgen(js_name = resolvePolicy, unchecked_return_type = "ResolvedPolicy")]
+pub fn resolve_policy(question: JsValue, counter: &Counter) -> Result<JsValue, Failure> {
     resolve(border::options(question)?, counter)
 }
 
-fn resolve(question: Question, counter: &Counter) -> Result<String, Failure> {
+fn resolve(question: Question, counter: &Counter) -> Result<JsValue, Failure> {
     let share = ShareOptions {
         reserve: question.reserve.map(Tokens::reserve).transpose()?,
         thinking: question.thinking,
         exact: counter.0.source() == Source::Exact,
     };
     let policy = Policy::from_value(&question.policy)?;
-    border::text(&Resolved::of(
+    border::told(&Resolved::of(
         policy,
         question.window.get()?,
         share,

@@ -16,7 +16,7 @@ struct Checked<'a> {
 
 /// Checks a list of messages, in the dialect it looks like if none is given: JSON text of `{ ok, dialect, problems,
 /// repaired? }`, where `repaired` holds indices for messages that are the caller's own.
-#[wasm_bindgen]
+#[wasm_bindgen(unchecked_return_type = "Border.Text<Border.Checked>")]
 pub fn validate(messages: &str, dialect: Option<String>) -> Result<String, Failure> {
     check(messages, dialect.as_deref())
 }

@@ -10,6 +10,7 @@ use palimpsest_core::tool::definitions_tokens;
 use palimpsest_tokens::Source;
 use serde::Deserialize;
 use serde_json::Value;
+use wasm_bindgen::JsValue;
 
 use crate::border::{self, Tokens};
 use crate::failure::Failure;
@@ -27,10 +28,10 @@ impl Replaying for Player {
     fn replay(
         &self,
         messages: &str,
-        options: &str,
+        options: JsValue,
         tools: Option<String>,
         counter: &Counter,
-    ) -> Result<String, Failure> {
+    ) -> Result<JsValue, Failure> {
         replay(messages, options, tools.as_deref(), counter)
     }
 }
@@ -51,13 +52,13 @@ struct Options {
     model: Option<String>,
 }
 
-/// Replays a list of messages under several policies with the extractive summariser: JSON text of a report.
+/// Replays a list of messages under several policies with the extractive summariser: a report.
 fn replay(
     messages: &str,
-    options: &str,
+    options: JsValue,
     tools: Option<&str>,
     counter: &Counter,
-) -> Result<String, Failure> {
+) -> Result<JsValue, Failure> {
     let options: Options = border::options(options)?;
     let values = border::messages(messages)?;
     let tools: Vec<Value> = tools.map_or_else(
@@ -87,5 +88,5 @@ fn replay(
         ..ReplayOptions::new(options.window.get()?)
     };
     let report = replay::replay_list(&values, dialect, &policies, &replayed, &counter.0)?;
-    border::text(&report)
+    border::told(&report)
 }

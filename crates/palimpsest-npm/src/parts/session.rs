@@ -27,6 +27,7 @@ mod told;
 mod vocabulary;
 
 use palimpsest_engine::ports::LocalFuture;
+use wasm_bindgen::JsValue;
 
 use crate::failure::Failure;
 use crate::host::Host;
@@ -34,9 +35,9 @@ use crate::session::{Library, Server, Session};
 
 /// How what the part holds is begun.
 pub(crate) struct Table {
-    pub(crate) open: fn(String, Host) -> LocalFuture<'static, Result<Session, Failure>>,
-    pub(crate) library: fn(String, Host) -> LocalFuture<'static, Result<Library, Failure>>,
-    pub(crate) server: fn(&str) -> Result<Server, Failure>,
+    pub(crate) open: fn(JsValue, Host) -> LocalFuture<'static, Result<Session, Failure>>,
+    pub(crate) library: fn(JsValue, Host) -> LocalFuture<'static, Result<Library, Failure>>,
+    pub(crate) server: fn(JsValue) -> Result<Server, Failure>,
 }
 
 pub(super) static TABLE: Table = Table {

@@ -11,6 +11,7 @@ mod forgotten;
 mod growing;
 
 use palimpsest_core::series::{self, Series};
+use wasm_bindgen::JsValue;
 
 use crate::border;
 use crate::failure::Failure;
@@ -31,14 +32,14 @@ impl Examining for Examiner {
         window: &str,
         options: &str,
         counter: &Counter,
-    ) -> Result<String, Failure> {
+    ) -> Result<JsValue, Failure> {
         forgotten::forgotten(history, window, options, counter)
     }
 
-    fn series(&self, series: &str, full: u32, counter: &Counter) -> Result<String, Failure> {
-        let series: Series = border::options(series)?;
+    fn series(&self, series: &str, full: u32, counter: &Counter) -> Result<JsValue, Failure> {
+        let series: Series = border::read(series)?;
         let figures = series::measure(&series, full, counter.0.as_ref())?;
-        border::text(&figures)
+        border::told(&figures)
     }
 
     fn growing(&self, preset: &str, window: u32, counter: &Counter) -> Result<Growing, Failure> {

@@ -20,12 +20,13 @@ use palimpsest_engine::ports::LanguageModel;
 use palimpsest_engine::session::{CompactOptions, Compacted, IfOver, PromptParts};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use wasm_bindgen::JsValue;
 
 use super::send::What;
 use super::server::Address;
 use super::told::{dialect, format_named, losses, messages};
 use super::vocabulary;
-use crate::border::{options, promise, text};
+use crate::border::{crossed, named, options, promise, taken, told};
 use crate::failure::Failure;
 use crate::host::Host;
 use crate::session::Conversing;
@@ -106,8 +107,8 @@ impl Open {
 fn listen(session: &palimpsest_engine::Session, host: &Rc<Host>) -> u32 {
     let host = Rc::clone(host);
     session.on(move |event| {
-        if let Ok(text) = text(event) {
-            host.emit(&text);
+        if let Ok(event) = told(event) {
+            host.emit(&event);
         }
     })
 }
@@ -135,7 +136,7 @@ impl Live {
                 ..CompactOptions::default()
             };
             let done = session.compact(options, signal).await?;
-            text(&Done::from(done))
+            told(&Done::from(done))
         }))
     }
 
@@ -147,7 +148,7 @@ impl Live {
         let work = act(self.now());
         promise(async move {
             work.await?;
-            Ok(String::new())
+            Ok(JsValue::UNDEFINED)
         })
     }
 }
@@ -216,8 +217,8 @@ impl Conversing for Live {
         self.now().id().to_owned()
     }
 
-    fn info(&self) -> Result<String, Failure> {
-        text(&Info::of(&self.now()))
+    fn info(&self) -> Result<JsValue, Failure> {
+        told(&Info::of(&self.now()))
     }
 
     fn append(&self, given: String, named: Option<String>) -> Promise {
@@ -234,7 +235,7 @@ impl Conversing for Live {
                 session.recall_others().await?;
                 seqs
             };
-            text(&seqs)
+            told(&seqs)
         })
     }
 
@@ -255,7 +256,7 @@ impl Conversing for Live {
             if !done.added.is_empty() {
                 session.recall_others().await?;
             }
-            Ok(json!({"added": done.added, "branched": done.branched}).to_json())
+            crossed(&json!({"added": done.added, "branched": done.branched}))
         })
     }
 
@@ -269,21 +270,21 @@ impl Conversing for Live {
         Ok(json!({"messages": messages, "tokens": window.tokens()}).to_json())
     }
 
-    fn budget(&self) -> Result<String, Failure> {
-        text(&self.now().budget())
+    fn budget(&self) -> Result<JsValue, Failure> {
+        told(&self.now().budget())
     }
 
-    fn layers(&self) -> Result<String, Failure> {
-        text(&self.now().layers())
+    fn layers(&self) -> Result<JsValue, Failure> {
+        told(&self.now().layers())
     }
 
     fn history(&self, before: Option<u32>, limit: u32) -> Result<String, Failure> {
         let items = self.now().history(before, limit as usize);
         let items: Vec<Item<'_>> = items.iter().map(Item::of).collect();
-        text(&items)
+        named(&items)
     }
 
-    fn compact(&self, given: &str, stop: &Stop) -> Result<Promise, Failure> {
+    fn compact(&self, given: JsValue, stop: &Stop) -> Result<Promise, Failure> {
         let given: Compacting = options(given)?;
         self.compacting(given, stop)
     }
@@ -297,7 +298,7 @@ impl Conversing for Live {
         promise(async move {
             let done = session.tend(options, signal).await?;
             let wait = done.is_none().then(|| session.until_idle()).flatten();
-            text(&wait)
+            told(&wait)
         })
     }
 
@@ -305,9 +306,9 @@ impl Conversing for Live {
         self.now().skip_wait();
     }
 
-    fn preview(&self, focus: Option<String>) -> Result<String, Failure> {
+    fn preview(&self, focus: Option<String>) -> Result<JsValue, Failure> {
         let preview = self.now().preview(focus).map_err(Failure::from)?;
-        text(&preview)
+        told(&preview)
     }
 
     fn undo(&self, show: bool) -> Promise {
@@ -322,12 +323,12 @@ impl Conversing for Live {
         let session = self.now();
         promise(async move {
             let done = session.edit_layer(layer, &written, if_over(show)).await?;
-            text(&Done::from(done))
+            told(&Done::from(done))
         })
     }
 
-    fn records(&self) -> Result<String, Failure> {
-        text(&self.now().records())
+    fn records(&self) -> Result<JsValue, Failure> {
+        told(&self.now().records())
     }
 
     fn set_system(&self, system: String) -> Promise {
@@ -344,12 +345,12 @@ impl Conversing for Live {
         self.done(move |session| async move { session.begin_goal(&description).await })
     }
 
-    fn set_goal(&self, goal: Option<String>) -> Result<Promise, Failure> {
-        let goal: Option<Goal> = goal.as_deref().map(options).transpose()?;
+    fn set_goal(&self, goal: JsValue) -> Result<Promise, Failure> {
+        let goal: Option<Goal> = options(goal)?;
         Ok(self.done(move |session| async move { session.set_goal(goal).await }))
     }
 
-    fn edit_goal(&self, edit: &str) -> Result<Promise, Failure> {
+    fn edit_goal(&self, edit: JsValue) -> Result<Promise, Failure> {
         let edit: GoalEdit = options(edit)?;
         Ok(self.done(move |session| async move { session.edit_goal(edit).await }))
     }
@@ -371,20 +372,20 @@ impl Conversing for Live {
         } else {
             PinKind::Pin
         };
-        promise(async move { text(&session.pin(kind, &line).await?) })
+        promise(async move { told(&session.pin(kind, &line).await?) })
     }
 
     fn unpin(&self, id: u32) -> Promise {
         self.done(move |session| async move { session.unpin(id).await })
     }
 
-    fn snapshots(&self) -> Result<String, Failure> {
-        text(&self.now().snapshots())
+    fn snapshots(&self) -> Result<JsValue, Failure> {
+        told(&self.now().snapshots())
     }
 
     fn snapshot(&self, name: String) -> Promise {
         let session = self.now();
-        promise(async move { text(&session.snapshot(&name).await?) })
+        promise(async move { told(&session.snapshot(&name).await?) })
     }
 
     fn restore(&self, n: u32) -> Promise {
@@ -399,31 +400,36 @@ impl Conversing for Live {
         self.done(move |session| async move { session.delete_snapshot(n).await })
     }
 
-    fn search(&self, query: &str, limit: u32) -> Result<String, Failure> {
-        text(&super::search::search(&self.now(), query, limit as usize))
+    fn search(&self, query: &str, limit: u32) -> Result<JsValue, Failure> {
+        told(&super::search::search(&self.now(), query, limit as usize))
     }
 
-    fn losses(&self) -> Result<String, Failure> {
-        text(&losses(&self.now().losses()))
+    fn losses(&self) -> Result<JsValue, Failure> {
+        told(&losses(&self.now().losses()))
     }
 
     fn export(&self, format: &str) -> Result<Promise, Failure> {
         let format = format_named(format)?;
         let session = self.now();
-        Ok(promise(async move { Ok(session.export(format).await?) }))
+        Ok(promise(
+            async move { Ok(session.export(format).await?.into()) },
+        ))
     }
 
-    fn next_job(&self, manual: bool) -> Option<String> {
-        let job = self.now().next_job(manual).job()?;
-        let job = json!({"id": job.id, "system": job.system, "prompt": job.prompt, "targetTokens": job.target_tokens});
-        Some(job.to_json())
+    fn next_job(&self, manual: bool) -> Result<JsValue, Failure> {
+        let Some(job) = self.now().next_job(manual).job() else {
+            return Ok(JsValue::NULL);
+        };
+        crossed(
+            &json!({"id": job.id, "system": job.system, "prompt": job.prompt, "targetTokens": job.target_tokens}),
+        )
     }
 
     fn finish_jobs(&self) -> Promise {
         let session = self.now();
         promise(async move {
             let done = session.finish_jobs().await?;
-            text(&done.map(Done::from))
+            told(&done.map(Done::from))
         })
     }
 
@@ -431,7 +437,7 @@ impl Conversing for Live {
         let session = self.now();
         promise(async move {
             let done = session.complete_job(id, written).await?;
-            text(&done.map(Done::from))
+            told(&done.map(Done::from))
         })
     }
 
@@ -445,36 +451,35 @@ impl Conversing for Live {
         self.done(move |session| async move { session.rename(&title).await })
     }
 
-    fn reliability(&self) -> Result<String, Failure> {
-        text(&self.now().reliability())
+    fn reliability(&self) -> Result<JsValue, Failure> {
+        told(&self.now().reliability())
     }
 
     fn log(&self) -> Promise {
         let session = self.now();
-        promise(async move { text(&session.log().await?) })
+        promise(async move { told(&session.log().await?) })
     }
 
-    fn analytics(&self) -> Result<String, Failure> {
-        text(&self.now().analytics())
+    fn analytics(&self) -> Result<JsValue, Failure> {
+        told(&self.now().analytics())
     }
 
     fn set_mode(&self, mode: &str) -> Result<Promise, Failure> {
-        let mode: Mode = options(&json!(mode).to_json())?;
+        let mode: Mode = taken(mode.into())?;
         Ok(self.done(move |session| async move { session.set_mode(mode).await }))
     }
 
-    fn prompt(&self) -> String {
+    fn prompt(&self) -> Result<JsValue, Failure> {
         let session = self.now();
         let records = session.records();
         let built = session.prompt();
-        json!({
+        told(&json!({
             "base": records.system, "mandates": records.mandates, "checks": records.checks, "skills": records.skills,
             "built": built,
-        })
-        .to_json()
+        }))
     }
 
-    fn set_prompt(&self, given: &str) -> Result<Promise, Failure> {
+    fn set_prompt(&self, given: JsValue) -> Result<Promise, Failure> {
         let given: Parts = options(given)?;
         let parts = PromptParts {
             base: given.base,
@@ -493,15 +498,15 @@ impl Conversing for Live {
             } else {
                 session.deactivate_skills(&patterns).await?
             };
-            text(&names)
+            told(&names)
         })
     }
 
-    fn references(&self) -> Result<String, Failure> {
-        text(&self.now().references())
+    fn references(&self) -> Result<JsValue, Failure> {
+        told(&self.now().references())
     }
 
-    fn offloaded(&self, message: u32) -> Result<String, Failure> {
+    fn offloaded(&self, message: u32) -> Result<JsValue, Failure> {
         let session = self.now();
         let texts: Result<Vec<String>, _> = session
             .references()
@@ -509,20 +514,20 @@ impl Conversing for Live {
             .filter(|reference| reference.message == message)
             .map(|reference| session.offloaded_text(reference))
             .collect();
-        text(&texts.map_err(Failure::from)?)
+        told(&texts.map_err(Failure::from)?)
     }
 
     fn bring_back(&self, message: u32) -> Promise {
         self.done(move |session| async move { session.bring_back(message).await })
     }
 
-    fn recalled(&self) -> Result<String, Failure> {
+    fn recalled(&self) -> Result<JsValue, Failure> {
         let session = self.now();
         let elsewhere = session.recalled_elsewhere().into_iter().map(|one| {
             let (session, source, quote) = one.into();
             json!({ "seq": quote.seq, "text": quote.text, "tokens": quote.tokens, "session": session, "source": source })
         });
-        text(&(session.recalled(), elsewhere.collect::<Vec<_>>()))
+        told(&(session.recalled(), elsewhere.collect::<Vec<_>>()))
     }
 
     fn forget_recalled(&self, message: Option<u32>, from: Option<String>) -> Promise {
@@ -548,8 +553,8 @@ impl Conversing for Live {
         })
     }
 
-    fn siblings(&self, message: u32) -> Result<String, Failure> {
-        text(&self.now().siblings(message))
+    fn siblings(&self, message: u32) -> Result<JsValue, Failure> {
+        told(&self.now().siblings(message))
     }
 
     fn switch_to(&self, message: u32) -> Promise {
@@ -566,7 +571,7 @@ impl Conversing for Live {
             model: self.0.model.clone(),
             ..CompactOptions::default()
         };
-        promise(async move { text(&session.rest(options, signal).await?) })
+        promise(async move { told(&session.rest(options, signal).await?) })
     }
 
     fn close(&self) {
@@ -580,18 +585,18 @@ impl Conversing for Live {
         &self,
         given: &str,
         named: Option<String>,
-        how: &str,
+        how: JsValue,
         stop: &Stop,
         on: Function,
     ) -> Result<Promise, Failure> {
         self.says(given, named.as_deref(), how, stop, on)
     }
 
-    fn reply(&self, how: &str, stop: &Stop, on: Function) -> Result<Promise, Failure> {
+    fn reply(&self, how: JsValue, stop: &Stop, on: Function) -> Result<Promise, Failure> {
         self.ask(What::Waits, how, stop, on)
     }
 
-    fn continue_reply(&self, how: &str, stop: &Stop, on: Function) -> Result<Promise, Failure> {
+    fn continue_reply(&self, how: JsValue, stop: &Stop, on: Function) -> Result<Promise, Failure> {
         self.ask(What::BrokeOff, how, stop, on)
     }
 
@@ -599,7 +604,7 @@ impl Conversing for Live {
         vocabulary::set(&self.0, bytes)
     }
 
-    fn ask_vocabulary(&self, address: &str) -> Result<Promise, Failure> {
+    fn ask_vocabulary(&self, address: JsValue) -> Result<Promise, Failure> {
         vocabulary::ask(&self.0, address)
     }
 }

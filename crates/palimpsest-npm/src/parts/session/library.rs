@@ -1,6 +1,5 @@
 //! What the class `Library` does: the sessions of a storage as a whole. Each function translates and calls the engine's.
 
-use palimpsest_text::json::ToJson as _;
 use std::rc::Rc;
 
 use js_sys::Promise;
@@ -8,10 +7,11 @@ use palimpsest_engine::ports::World;
 use palimpsest_engine::{Archive, Engine, Restored, SessionInfo, days_left};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use wasm_bindgen::JsValue;
 
 use super::open::{Kept, engine_over};
 use super::told::{format_named, losses};
-use crate::border::{options, promise, text};
+use crate::border::{options, promise, text, told};
 use crate::failure::Failure;
 use crate::host::Host;
 use crate::session::{Keeping, Library};
@@ -73,9 +73,9 @@ struct Shelf {
     world: World,
 }
 
-/// Opens a library: JSON text of options, and what the host offers.
-pub(super) async fn open(given: String, host: Host) -> Result<Library, Failure> {
-    let options: Options = options(&given)?;
+/// Opens a library: options, and what the host offers.
+pub(super) async fn open(given: JsValue, host: Host) -> Result<Library, Failure> {
+    let options: Options = options(given)?;
     let (engine, world) = engine_over(options.store, options.database, &Rc::new(host)).await?;
     Ok(Library(Box::new(Shelf { engine, world })))
 }
@@ -89,7 +89,7 @@ impl Keeping for Shelf {
             let all = engine.sessions().await?.into_iter();
             let sessions: Vec<Listed> = all.map(|info| Listed::of(info, now)).collect();
             let damaged = engine.damaged_sessions().await?;
-            Ok(json!({"sessions": sessions, "damaged": damaged}).to_json())
+            told(&json!({"sessions": sessions, "damaged": damaged}))
         })
     }
 
@@ -99,7 +99,7 @@ impl Keeping for Shelf {
             engine.purge_expired(AT_ONCE).await?;
             let now = world.clock.now();
             let all = engine.deleted_sessions().await?.into_iter();
-            text(&all.map(|info| Listed::of(info, now)).collect::<Vec<_>>())
+            told(&all.map(|info| Listed::of(info, now)).collect::<Vec<_>>())
         })
     }
 
@@ -107,7 +107,7 @@ impl Keeping for Shelf {
         let engine = self.engine.clone();
         promise(async move {
             engine.rename(&id, &title).await?;
-            Ok(String::new())
+            Ok(JsValue::UNDEFINED)
         })
     }
 
@@ -115,7 +115,7 @@ impl Keeping for Shelf {
         let engine = self.engine.clone();
         promise(async move {
             engine.pin_session(&id, pinned).await?;
-            Ok(String::new())
+            Ok(JsValue::UNDEFINED)
         })
     }
 
@@ -123,7 +123,7 @@ impl Keeping for Shelf {
         let engine = self.engine.clone();
         promise(async move {
             engine.tag_session(&id, &tags).await?;
-            Ok(String::new())
+            Ok(JsValue::UNDEFINED)
         })
     }
 
@@ -134,20 +134,20 @@ impl Keeping for Shelf {
                 Some(title) => title,
                 None => format!("Copy of {}", engine.follow(&id).await?.head().title),
             };
-            text(&engine.duplicate(&id, &title).await?)
+            told(&engine.duplicate(&id, &title).await?)
         })
     }
 
     fn search(&self, query: String, limit: u32) -> Promise {
         let engine = self.engine.clone();
         promise(
-            async move { text(&super::search::everywhere(&engine, &query, limit as usize).await?) },
+            async move { told(&super::search::everywhere(&engine, &query, limit as usize).await?) },
         )
     }
 
     fn archive(&self, id: String) -> Promise {
         let engine = self.engine.clone();
-        promise(async move { text(&engine.archive(&id).await?) })
+        promise(async move { Ok(text(&engine.archive(&id).await?)?.into()) })
     }
 
     fn restore_archive(&self, given: String) -> Promise {
@@ -166,7 +166,7 @@ impl Keeping for Shelf {
                 Restored::Continued => "continued",
                 Restored::Beside => "beside",
             };
-            Ok(json!({"id": id, "became": became}).to_json())
+            told(&json!({"id": id, "became": became}))
         })
     }
 
@@ -174,7 +174,7 @@ impl Keeping for Shelf {
         let engine = self.engine.clone();
         promise(async move {
             engine.delete(&id).await?;
-            Ok(String::new())
+            Ok(JsValue::UNDEFINED)
         })
     }
 
@@ -182,7 +182,7 @@ impl Keeping for Shelf {
         let engine = self.engine.clone();
         promise(async move {
             engine.undelete(&id).await?;
-            Ok(String::new())
+            Ok(JsValue::UNDEFINED)
         })
     }
 
@@ -190,7 +190,7 @@ impl Keeping for Shelf {
         let engine = self.engine.clone();
         promise(async move {
             let purged = engine.purge(&id).await?;
-            Ok(json!({"released": purged.released, "kept": purged.kept}).to_json())
+            told(&json!({"released": purged.released, "kept": purged.kept}))
         })
     }
 
@@ -198,7 +198,7 @@ impl Keeping for Shelf {
         let engine = self.engine.clone();
         promise(async move {
             let saved = engine.salvage(&id, format_named(&named)?).await?;
-            Ok(json!({"text": saved.text, "losses": losses(&saved.faults)}).to_json())
+            told(&json!({"text": saved.text, "losses": losses(&saved.faults)}))
         })
     }
 }

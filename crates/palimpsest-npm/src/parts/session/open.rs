@@ -16,13 +16,13 @@ use palimpsest_text::json;
 use palimpsest_tokens::Estimator;
 use serde::Deserialize;
 use serde_json::{Value, json as object};
-use wasm_bindgen::JsCast;
+use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::spawn_local;
 
 use super::calls::{Live, Open};
 use super::client::HostModel;
 use super::server::{self, Address};
-use crate::border::options;
+use crate::border::{crossed, options};
 use crate::failure::Failure;
 use crate::host::Host;
 use crate::session::Session;
@@ -79,9 +79,9 @@ impl Notify for Nobody {
     fn changed(&self, _: &str, _: u32) {}
 }
 
-/// Opens a session: JSON text of options, and what the host offers.
-pub(super) async fn open(given: String, host: Host) -> Result<Session, Failure> {
-    opened(options(&given)?, Rc::new(host)).await
+/// Opens a session: options, and what the host offers.
+pub(super) async fn open(given: JsValue, host: Host) -> Result<Session, Failure> {
+    opened(options(given)?, Rc::new(host)).await
 }
 
 async fn opened(mut options: Options, host: Rc<Host>) -> Result<Session, Failure> {
@@ -138,7 +138,7 @@ async fn opened(mut options: Options, host: Rc<Host>) -> Result<Session, Failure
             options.policy = Some(with_demands(policy, demands)?);
         }
         if options.window.is_none() {
-            host.emit(&assumed(defaults.window));
+            emit(&host, &assumed(defaults.window));
         }
         let id = options.id.unwrap_or_else(|| engine.fresh_id());
         let new = NewSession {
@@ -217,7 +217,7 @@ async fn store(
         Kept::IndexedDb => {
             let to = Rc::clone(host);
             let mut open = OpenOptions {
-                on_event: Rc::new(move |event| to.emit(&storage_event(&event))),
+                on_event: Rc::new(move |event| emit(&to, &storage_event(&event))),
                 ..OpenOptions::default()
             };
             if let Some(name) = database {
@@ -229,8 +229,14 @@ async fn store(
     })
 }
 
+fn emit(host: &Host, event: &Value) {
+    if let Ok(event) = crossed(event) {
+        host.emit(&event);
+    }
+}
+
 /// What happens to the database from outside, as an event like those of the session.
-fn storage_event(event: &StorageEvent) -> String {
+fn storage_event(event: &StorageEvent) -> Value {
     let what = match event {
         StorageEvent::Blocked => "blocked",
         StorageEvent::Upgraded => "upgraded",
@@ -240,15 +246,15 @@ fn storage_event(event: &StorageEvent) -> String {
         StorageEvent::TakenOver { .. } => "taken-over",
         _ => "changed",
     };
-    object!({"event": "storage-changed", "what": what}).to_json()
+    object!({"event": "storage-changed", "what": what})
 }
 
 /// The warning that nobody has said how large the model's window is.
-fn assumed(window: u32) -> String {
+fn assumed(window: u32) -> Value {
     let message = format!(
         "Nobody said how large the model's window is: {window} tokens are assumed. Say it with `window`, no more than the server gives the model."
     );
-    object!({"event": "warning", "code": "window_assumed", "message": message}).to_json()
+    object!({"event": "warning", "code": "window_assumed", "message": message})
 }
 
 /// An opened session goes on with what the caller names.

@@ -1,6 +1,5 @@
 //! Saying something and hearing the reply.
 
-use palimpsest_text::json::ToJson as _;
 use std::rc::Rc;
 
 use js_sys::{Function, Promise};
@@ -17,7 +16,7 @@ use wasm_bindgen_futures::JsFuture;
 
 use super::calls::{Live, Open};
 use super::told::messages;
-use crate::border::{options, promise};
+use crate::border::{options, promise, told};
 use crate::failure::Failure;
 use crate::host::Host;
 use crate::stop::Stop;
@@ -75,12 +74,12 @@ pub(super) enum What {
 }
 
 impl Live {
-    /// Says something, in a dialect, and hears the reply: `on` gets each step as JSON text, the promise the reply.
+    /// Says something, in a dialect, and hears the reply: `on` gets each step, the promise the reply.
     pub(super) fn says(
         &self,
         given: &str,
         named: Option<&str>,
-        how: &str,
+        how: JsValue,
         stop: &Stop,
         on: Function,
     ) -> Result<Promise, Failure> {
@@ -92,7 +91,7 @@ impl Live {
     pub(super) fn ask(
         &self,
         what: What,
-        how: &str,
+        how: JsValue,
         stop: &Stop,
         on: Function,
     ) -> Result<Promise, Failure> {
@@ -139,10 +138,12 @@ async fn said(
     options: &SendOptions,
     signal: Signal,
     on: &Function,
-) -> Result<String, Failure> {
+) -> Result<JsValue, Failure> {
     let tell = |event: SendEvent| {
-        // the wrapper's own function: it only takes the text in
-        let _ = on.call1(&JsValue::NULL, &step(&event).to_json().into());
+        // the wrapper's own function: it only takes the step in
+        if let Ok(step) = told(&step(&event)) {
+            let _ = on.call1(&JsValue::NULL, &step);
+        }
     };
     open.heed_server().await;
     let mut session = open.session();
@@ -156,11 +157,10 @@ async fn said(
         reply = session.reply(options, signal, &tell).await;
     }
     let reply = reply?;
-    Ok(json!({
+    told(&json!({
         "seq": reply.seq, "text": words(&session, reply.seq), "usage": reply.usage, "reason": reply.reason,
         "stopped": reply.stopped, "ended": reply.ended.map(End::from), "session": session.id(),
-    })
-    .to_json())
+    }))
 }
 
 /// The text of a stored message, without thinking and calls.

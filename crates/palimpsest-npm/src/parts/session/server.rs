@@ -15,7 +15,7 @@ use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::{future_to_promise, spawn_local};
 
 use super::request::Asked as Request;
-use crate::border::{options, text};
+use crate::border::{options, read, told};
 use crate::failure::Failure;
 use crate::session::{Answer, Answering, Server, Serving};
 
@@ -90,14 +90,14 @@ pub(crate) fn model(address: &Address) -> Result<Rc<dyn LanguageModel>, Failure>
 /// The server that JavaScript asks.
 struct Asked(Rc<dyn LanguageModel>);
 
-/// The server of an address, as JSON text of `{ protocol, url, key? }`.
-pub(super) fn open(address: &str) -> Result<Server, Failure> {
+/// The server of an address: `{ protocol, url, key? }`.
+pub(super) fn open(address: JsValue) -> Result<Server, Failure> {
     Ok(Server(Box::new(Asked(model(&options(address)?)?))))
 }
 
 impl Serving for Asked {
     fn chat(&self, request: &str) -> Result<Answer, Failure> {
-        let asked: Request = options(request)?;
+        let asked: Request = read(request)?;
         let request = asked.request()?;
         let stop = Abort::new();
         let (sender, receiver) = mpsc::unbounded();
@@ -131,7 +131,7 @@ impl Answering for Coming {
             let delta = deltas.lock().await.next().await;
             match delta {
                 None => Ok(JsValue::UNDEFINED),
-                Some(Ok(delta)) => Ok(text(&delta)?.into()),
+                Some(Ok(delta)) => Ok(told(&delta)?),
                 Some(Err(error)) => Err(Failure::from(error).into()),
             }
         })

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use js_sys::Promise;
 use palimpsest_browser::vocabulary::{SnapshotCache, build, snapshot};
 use palimpsest_core::error::CoreError;
+use wasm_bindgen::JsValue;
 
 use super::calls::Open;
 use super::server::{self, Address};
@@ -20,12 +21,12 @@ pub(super) fn set(open: &Rc<Open>, bytes: Option<Vec<u8>>) -> Promise {
             None => open.engine.set_vocabulary(None),
         }
         open.engine.settle().await;
-        Ok(String::new())
+        Ok(JsValue::UNDEFINED)
     })
 }
 
 /// The same with the vocabulary that the Ollama at an address gives for the model.
-pub(super) fn ask(open: &Rc<Open>, address: &str) -> Result<Promise, Failure> {
+pub(super) fn ask(open: &Rc<Open>, address: JsValue) -> Result<Promise, Failure> {
     let address: Address = options(address)?;
     if !address.tells_vocabularies() {
         let why = "Only Ollama tells the vocabulary of a model. Load it yourself, with Tokenizer.fromOllamaShow().";
@@ -43,7 +44,7 @@ pub(super) fn ask(open: &Rc<Open>, address: &str) -> Result<Promise, Failure> {
         let bytes = snapshot(&transport, &model, cache.as_ref()).await?;
         take(&open, model, &bytes).await?;
         open.engine.settle().await;
-        Ok(String::new())
+        Ok(JsValue::UNDEFINED)
     }))
 }
 

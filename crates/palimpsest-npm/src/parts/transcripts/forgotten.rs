@@ -2,6 +2,7 @@ use palimpsest_core::dialect::Dialect;
 use palimpsest_core::forgotten::{self, Known, Labels};
 use serde::Deserialize;
 use serde_json::Value;
+use wasm_bindgen::JsValue;
 
 use crate::border;
 use crate::failure::Failure;
@@ -16,14 +17,14 @@ struct Options {
     before: Vec<Vec<Value>>,
 }
 
-/// What `window` forgot of `history`: JSON text of a report.
+/// What `window` forgot of `history`: a report.
 pub(super) fn forgotten(
     history: &str,
     window: &str,
     options: &str,
     counter: &Counter,
-) -> Result<String, Failure> {
-    let options: Options = border::options(options)?;
+) -> Result<JsValue, Failure> {
+    let options: Options = border::read(options)?;
     let known = Known {
         dialect: options.dialect.as_deref().map(Dialect::named).transpose()?,
         labels: options.labels,
@@ -31,5 +32,5 @@ pub(super) fn forgotten(
     };
     let (history, window) = (border::messages(history)?, border::messages(window)?);
     let found = forgotten::forgotten(&history, &window, &known, counter.0.as_ref())?;
-    border::text(&found)
+    border::told(&found)
 }
