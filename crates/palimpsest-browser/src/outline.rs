@@ -10,6 +10,7 @@ use serde::Serialize;
 
 /// A session: its head and its current activity.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Info {
     id: String,
     title: String,
@@ -56,6 +57,7 @@ impl Info {
 
 /// A message, and its form in the window.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Item<'a> {
     seq: Seq,
     role: Role,
@@ -70,9 +72,12 @@ pub struct Item<'a> {
 
 /// The end of a reply that is not whole: `stopped`, or `cut` at this many tokens.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct End {
+    #[cfg_attr(feature = "typescript", ts(type = "\"stopped\" | \"cut\""))]
     how: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     tokens: Option<u32>,
 }
 
@@ -88,6 +93,7 @@ impl From<Ended> for End {
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 enum Shown {
     Verbatim,
     Covered,
@@ -97,6 +103,7 @@ enum Shown {
 
 /// The number of a message among its siblings, and the number of siblings.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 struct Branch {
     n: u32,
     of: u32,

@@ -16,6 +16,7 @@ use crate::watermark;
 /// The content of a stretch of the window, in window order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(remote = "Self", rename_all = "snake_case")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(tag = "kind"))]
 pub enum SegmentKind {
     /// System prompt and chat template.
     System,
@@ -48,6 +49,7 @@ palimpsest_text::tagged!(SegmentKind, "kind");
 
 /// One stretch of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Segment {
     /// Its content.
     #[serde(flatten)]
@@ -69,6 +71,7 @@ impl<'de> Deserialize<'de> for Segment {
 
 /// The budget report (B7). All numbers are tokens.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Budget {
     /// W: the requested window, sent as `num_ctx`. It is the base of every percentage.
     pub window: u32,
@@ -113,6 +116,7 @@ pub struct Budget {
 
 /// The place of the watermark, and the content that stays before it (W4).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct MarkReport {
     /// The first message after it. `None` if there is none yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]

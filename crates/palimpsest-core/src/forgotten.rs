@@ -29,6 +29,7 @@ pub struct Labels {
 /// A value that was replaced later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Update {
     /// The first value.
     pub old: String,
@@ -38,6 +39,7 @@ pub struct Update {
 
 /// A number out of a total.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Tally {
     /// The total.
     pub of: u32,
@@ -54,6 +56,7 @@ impl Tally {
 
 /// The part of the labels that a window holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Labelled {
     /// The facts that are present.
     pub facts: Tally,
@@ -69,6 +72,7 @@ pub struct Labelled {
 
 /// Facts of one class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct ClassTally {
     /// The class.
     pub class: FactClass,
@@ -82,6 +86,7 @@ pub struct ClassTally {
 
 /// A fact that the window does not hold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct GoneFact {
     /// Its class.
     pub class: FactClass,
@@ -97,6 +102,7 @@ pub struct GoneFact {
 
 /// A sentence that is present although a later one replaced its value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct StaleValue {
     /// The sentence that is present.
     pub old: String,
@@ -110,8 +116,13 @@ pub struct StaleValue {
 
 /// A call without its result in the window, or a result without its call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Orphan {
     /// The linter's code of the problem.
+    #[cfg_attr(
+        feature = "typescript",
+        ts(type = "\"missing_result\" | \"orphan_result\"")
+    )]
     pub code: &'static str,
     /// The position in the window.
     pub index: u32,
@@ -119,6 +130,7 @@ pub struct Orphan {
 
 /// The unchanged beginning of windows, each compared with the window before it. A server need not read it again.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Prefix {
     /// The bytes of JSON text that a window shares with the one before it, from the beginning.
     pub bytes: u64,
@@ -128,6 +140,7 @@ pub struct Prefix {
 
 /// A list and its size.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Size {
     /// Messages.
     pub messages: u32,
@@ -139,6 +152,7 @@ pub struct Size {
 
 /// The content that a window forgot. Facts of the system prompt are left out, because every window has it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Forgotten {
     /// The history.
     pub history: Size,
@@ -160,9 +174,11 @@ pub struct Forgotten {
     pub orphans: Vec<Orphan>,
     /// The unchanged beginnings of the given windows and this one, each compared with the one before it.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub prefix: Option<Prefix>,
     /// The comparison with a person's notes, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub labels: Option<Labelled>,
 }
 

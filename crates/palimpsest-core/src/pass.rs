@@ -28,6 +28,7 @@ use palimpsest_text::retention::Facts;
 
 /// The result of one pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Shed {
     /// The pass.
     pub pass: PassKind,

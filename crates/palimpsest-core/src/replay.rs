@@ -59,6 +59,7 @@ impl ReplayOptions {
 /// The figures of all policies.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct ReplayReport {
     /// The number of messages.
     pub messages: u32,
@@ -70,6 +71,7 @@ pub struct ReplayReport {
 
 /// The window after one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Point {
     /// The message.
     pub message: Seq,
@@ -82,6 +84,7 @@ pub struct Point {
 /// The figures of one policy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct PolicyReplay {
     /// The policy.
     pub policy: String,
@@ -113,6 +116,7 @@ pub struct PolicyReplay {
 
 /// Facts of one class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct ClassRetention {
     /// The class.
     pub class: FactClass,

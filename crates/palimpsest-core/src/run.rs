@@ -121,6 +121,7 @@ impl Default for RunOptions {
 /// The six stages of seed 1, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum Stage {
     /// Choose what is covered.
     Identify,
@@ -411,6 +412,7 @@ impl Run {
 
 /// What a run would do (P10).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Preview {
     /// Tokens of the window now.
     pub before: u32,

@@ -48,6 +48,7 @@ pub struct Sent {
 /// Sums over the requests. Tokens are those of the messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct SeriesFigures {
     /// Requests.
     pub requests: u32,

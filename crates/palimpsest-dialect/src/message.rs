@@ -27,6 +27,7 @@ const CALL_TOKENS: u32 = 8;
 /// The role of a speaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum Role {
     /// The host's instructions. In a session they live in the records; in an imported list they
     /// may stand anywhere.
@@ -78,6 +79,7 @@ pub enum Origin {
 /// One piece of a message, as in the provider APIs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(remote = "Self", rename_all = "snake_case")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(tag = "type"))]
 pub enum Part {
     /// Plain text.
     Text {
@@ -200,6 +202,7 @@ impl Part {
 /// The way in which a reply ended early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum Ended {
     /// The user stopped it, or it broke off: a failed connection, a closed page, a crash.
     Stopped,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The kind of a problem. The names are stable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum Code {
     /// The value is not an object.
     NotAMessage,
@@ -98,6 +99,7 @@ impl Code {
 
 /// One problem.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Problem {
     /// Its kind.
     pub code: Code,

@@ -28,6 +28,7 @@ pub(crate) const GEMINI_ROLES: [(&str, Role); 3] = [
 
 /// A shape of message lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum Dialect {
     /// OpenAI chat completions: `tool_calls` with arguments as text, results as messages of role `tool`.
     #[serde(rename = "openai")]

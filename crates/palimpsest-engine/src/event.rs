@@ -14,6 +14,7 @@ use crate::snapshot::Purpose;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 #[non_exhaustive]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(tag = "event"))]
 pub enum Event {
     /// A message was stored.
     MessageAdded {

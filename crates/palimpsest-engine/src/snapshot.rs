@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 /// The purpose of a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum Purpose {
     /// Taken on request, to return to.
     Recovery,
@@ -19,6 +20,7 @@ pub enum Purpose {
 
 /// A position to return to. Immutable.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Snapshot {
     /// Its number.
     pub n: u32,

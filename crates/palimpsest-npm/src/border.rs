@@ -1,7 +1,9 @@
 //! How everything crosses between JavaScript and Rust.
 //!
-//! Options, reports and other small values cross as JavaScript values, by `serde-wasm-bindgen`. Between them and our types
-//! stands a [`Value`], so that no type needs code for two formats. Names of ours are written as each side writes them.
+//! Options, reports and other small values cross as JavaScript values. Between them and our types stands a [`Value`], so
+//! that no type needs code for two formats. `serde-wasm-bindgen` makes the values that go out, with names as JavaScript
+//! writes them. Options are read here, because a field that is `undefined` has to be none, and an object that holds itself an
+//! error: `serde-wasm-bindgen` takes the one for `null` and never ends with the other.
 //!
 //! Messages cross as JSON text, and so does whatever else holds names of the caller's own: keys such as `__proto__` are only
 //! data there, and one text of a long list is read faster than its values one by one. A list of messages comes back as an
@@ -10,18 +12,16 @@
 use std::fmt;
 use std::pin::Pin;
 
-use js_sys::Promise;
+use js_sys::{Array, Object, Promise};
 
 use palimpsest_core::dialect::Rendered;
 use palimpsest_core::error::CoreError;
 use palimpsest_text::json::{self, ToJson as _};
-use serde::de::{
-    DeserializeOwned, DeserializeSeed, Error as _, MapAccess, SeqAccess, Unexpected, Visitor,
-};
+use serde::de::{DeserializeOwned, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Number, Value};
-use serde_wasm_bindgen::{Error, Serializer as ToJs, preserve};
-use wasm_bindgen::JsValue;
+use serde_wasm_bindgen::Serializer as ToJs;
+use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::future_to_promise;
 
 use crate::failure::Failure;
@@ -115,8 +115,7 @@ pub(crate) fn camel(name: &str) -> String {
 
 /// Options of a caller's. What does not belong there is an error that names it.
 pub(crate) fn options<T: DeserializeOwned>(given: JsValue) -> Result<T, Failure> {
-    let value = Given { depth: 0 }.deserialize(serde_wasm_bindgen::Deserializer::from(given));
-    value.map_err(unusable).and_then(taken)
+    taken(value(&given, 0).map_err(unusable)?)
 }
 
 /// Options that hold messages, from their JSON text.
@@ -129,10 +128,7 @@ pub(crate) fn taken<T: DeserializeOwned>(value: Value) -> Result<T, Failure> {
     json::take(value).map_err(unusable)
 }
 
-fn unusable(error: impl fmt::Display) -> Failure {
-    // an error of the other side begins with its class
-    let error = error.to_string();
-    let why = error.trim_start_matches("Error: ");
+fn unusable(why: impl fmt::Display) -> Failure {
     Failure::new(
         "invalid_options",
         format!("The options cannot be used: {why}."),
@@ -143,103 +139,48 @@ fn unusable(error: impl fmt::Display) -> Failure {
 const DEEPEST: u32 = 64;
 
 /// Reads a value of the caller's. A field that is `undefined` is none.
-struct Given {
-    depth: u32,
-}
-
-impl Given {
-    fn inner<E: serde::de::Error>(&self) -> Result<Inner, E> {
-        if self.depth == DEEPEST {
-            return Err(E::custom("they hold themselves, or lie too deep"));
+fn value(given: &JsValue, depth: u32) -> Result<Value, &'static str> {
+    if given.is_null() || given.is_undefined() {
+        return Ok(Value::Null);
+    }
+    if let Some(is) = given.as_bool() {
+        return Ok(Value::Bool(is));
+    }
+    if let Some(number) = given.as_f64() {
+        return Ok(numeric(number));
+    }
+    if let Some(text) = given.as_string() {
+        return Ok(Value::String(text));
+    }
+    if !given.is_object() || given.is_function() {
+        return Err("a function, a symbol or a BigInt is no value for them");
+    }
+    if depth == DEEPEST {
+        return Err("they hold themselves, or lie too deep");
+    }
+    if let Some(list) = given.dyn_ref::<Array>() {
+        let items = list.iter().map(|item| value(&item, depth + 1));
+        return items.collect::<Result<_, _>>().map(Value::Array);
+    }
+    let mut fields = Map::new();
+    for entry in Object::entries(given.unchecked_ref()) {
+        let entry: Array = entry.unchecked_into();
+        let (name, inner) = (entry.get(0), entry.get(1));
+        if !inner.is_undefined() {
+            let name = name.as_string().unwrap_or_default();
+            fields.insert(name, value(&inner, depth + 1)?);
         }
-        Ok(Inner {
-            depth: self.depth + 1,
-        })
     }
+    Ok(Value::Object(fields))
 }
 
-impl<'de> DeserializeSeed<'de> for Given {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(self)
+/// A number as JSON has it. It has no word for one that is not finite, which an error names as a text.
+fn numeric(number: f64) -> Value {
+    if number.fract() == 0.0 && number.abs() < 9e15 {
+        return Value::from(number as i64);
     }
-}
-
-impl<'de> Visitor<'de> for Given {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a text, a number, true, false, null, a list or a plain object")
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Bool(value))
-    }
-
-    fn visit_i64<E>(self, number: i64) -> Result<Value, E> {
-        Ok(Value::from(number))
-    }
-
-    fn visit_u64<E>(self, number: u64) -> Result<Value, E> {
-        Ok(Value::from(number))
-    }
-
-    /// JSON has no word for a number that is not finite, so an error names it as a text.
-    fn visit_f64<E>(self, number: f64) -> Result<Value, E> {
-        let finite = Number::from_f64(number).map(Value::Number);
-        Ok(finite.unwrap_or_else(|| written(number).into()))
-    }
-
-    fn visit_string<E>(self, text: String) -> Result<Value, E> {
-        Ok(Value::String(text))
-    }
-
-    fn visit_byte_buf<E: serde::de::Error>(self, bytes: Vec<u8>) -> Result<Value, E> {
-        Err(E::invalid_type(Unexpected::Bytes(&bytes), &self))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
-        let mut items = Vec::new();
-        while let Some(item) = list.next_element_seed(self.inner()?)? {
-            items.push(item.unwrap_or_default());
-        }
-        Ok(Value::Array(items))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Value, A::Error> {
-        let mut fields = Map::new();
-        while let Some(name) = object.next_key()? {
-            if let Some(value) = object.next_value_seed(self.inner()?)? {
-                fields.insert(name, value);
-            }
-        }
-        Ok(Value::Object(fields))
-    }
-}
-
-/// Reads what a list or an object holds: `None` for `undefined`.
-struct Inner {
-    depth: u32,
-}
-
-impl<'de> DeserializeSeed<'de> for Inner {
-    type Value = Option<Value>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<Value>, D::Error> {
-        let given: JsValue = preserve::deserialize(deserializer)?;
-        if given.is_undefined() {
-            return Ok(None);
-        }
-        let read =
-            Given { depth: self.depth }.deserialize(serde_wasm_bindgen::Deserializer::from(given));
-        read.map(Some)
-            .map_err(|error: Error| D::Error::custom(error))
-    }
+    let finite = Number::from_f64(number).map(Value::Number);
+    finite.unwrap_or_else(|| written(number).into())
 }
 
 /// Work that JavaScript waits for. Boxed first, so that the machinery around it is there once.

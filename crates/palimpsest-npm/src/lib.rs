@@ -32,6 +32,8 @@ mod lists;
 mod opening;
 mod parts;
 mod session;
+#[cfg(test)]
+mod shapes;
 mod stop;
 mod tokenizer;
 mod transcripts;

@@ -43,6 +43,7 @@ use scan::Writer;
 /// The author of a text. It decides which facts are searched, and what a text may become (I8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum Speaker {
     /// The user: the only one whose sentences can be constraints.
     User,
@@ -55,6 +56,7 @@ pub enum Speaker {
 /// The classes of facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum FactClass {
     /// A sentence that demands something lasting of the assistant.
     Constraint,

@@ -30,6 +30,7 @@ use weights::{BIAS, WEIGHTS};
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize,
 )]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(rename = "Certainty"))]
 pub enum Level {
     /// It may be an order of the moment.
     Likely,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The origin of a number of tokens, from the most to the least certain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum Source {
     /// Counted with the model's own vocabulary.
     Exact,
@@ -16,6 +17,7 @@ pub enum Source {
 
 /// A number of tokens with its origin and its possible error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Count {
     /// The number of tokens.
     pub tokens: u32,

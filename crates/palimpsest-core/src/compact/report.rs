@@ -12,6 +12,7 @@ use palimpsest_text::retention::Facts;
 /// What a call did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct CompactReport {
     /// Whether the list came back changed.
     pub changed: bool,

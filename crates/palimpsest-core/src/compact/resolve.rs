@@ -15,6 +15,7 @@ use crate::pass::PassKind;
 /// A policy's numbers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Resolved {
     /// Its name.
     pub name: String,
@@ -55,6 +56,7 @@ pub struct Resolved {
 /// The end of the conversation that stays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum Recent {
     /// At least this many tokens.
     Tokens(u32),
@@ -64,11 +66,13 @@ pub enum Recent {
 
 /// One pass, and the size from which it acts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Step {
     /// The pass; `policy` has its options.
     pub pass: PassKind,
     /// The pass acts on tool output of more tokens than this, if it has such a number.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", ts(optional))]
     pub above: Option<u32>,
 }
 

@@ -13,6 +13,7 @@ use crate::data::rendition::Rendition;
 /// The tool blocks of one tool, or of all tools.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct ToolFigures {
     /// The tool. Empty if a result names none and answers no call.
     pub tool: String,
@@ -51,6 +52,7 @@ impl ToolFigures {
 /// The figures of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Analytics {
     /// By tool, the one that saves most first.
     pub tools: Vec<ToolFigures>,

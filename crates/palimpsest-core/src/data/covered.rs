@@ -6,6 +6,7 @@ use crate::data::message::Seq;
 
 /// A run of messages on a path, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Span {
     /// First message.
     pub from: Seq,
@@ -23,6 +24,7 @@ impl Span {
 /// Who wrote a summary.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(remote = "Self", rename_all = "snake_case")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(tag = "by"))]
 pub enum Author {
     /// A model.
     Model {

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 /// One revision of a goal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Goal {
     /// The description of the goal.
     pub description: String,
@@ -53,6 +54,7 @@ pub struct Goal {
 /// The priority of a goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum Priority {
     /// Before everything else.
     High,
@@ -66,6 +68,7 @@ pub enum Priority {
 /// The status of a goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum GoalStatus {
     /// Being worked on.
     #[default]
@@ -78,6 +81,7 @@ pub enum GoalStatus {
 
 /// A step towards a goal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Milestone {
     /// Its number in the goal.
     pub id: u32,
@@ -93,6 +97,7 @@ pub struct Milestone {
 /// The state of a milestone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum MilestoneState {
     /// Not begun.
     #[default]
@@ -105,6 +110,7 @@ pub enum MilestoneState {
 
 /// A decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Decision {
     /// Its number in the goal.
     pub id: u32,
@@ -124,6 +130,7 @@ pub struct Decision {
 /// The subject of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum DecisionKind {
     /// Anything.
     #[default]
@@ -134,6 +141,7 @@ pub enum DecisionKind {
 
 /// A thing that was made, changed or deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Artifact {
     /// Its number in the goal.
     pub id: u32,
@@ -148,6 +156,7 @@ pub struct Artifact {
 /// An action on an artifact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum ArtifactAction {
     /// It was made.
     Created,
@@ -159,6 +168,7 @@ pub enum ArtifactAction {
 
 /// A next step or a blocker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct GoalNote {
     /// Its number in the goal.
     pub id: u32,

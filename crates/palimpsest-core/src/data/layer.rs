@@ -13,6 +13,11 @@ pub type LayerId = u32;
 /// The detail in a form of a layer (P4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "u8", try_from = "u8")]
+#[cfg_attr(
+    feature = "typescript",
+    derive(ts_rs::TS),
+    ts(rename = "LayerLevel", type = "1 | 2 | 3")
+)]
 pub enum Level {
     /// Essentials only.
     Compact = 1,
@@ -43,6 +48,7 @@ impl TryFrom<u8> for Level {
 /// A summary that covers a range of messages. It is immutable: fading writes a new layer that names its sources (C1,
 /// C3).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Layer {
     /// Its number.
     pub id: LayerId,

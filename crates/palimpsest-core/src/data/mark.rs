@@ -37,6 +37,7 @@ pub struct Pending {
 /// The rules by which marks are set (W1, W4). They are data of a policy, so they hold per session or project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Marks {
     /// A pattern for tools whose calls are marks, where the policy acts on marks. Those of a session's own tools are marks
     /// in any case.

@@ -47,6 +47,7 @@ pub struct Markers {
 
 /// One proposed change.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Proposal {
     /// The change.
     #[serde(flatten)]
@@ -70,6 +71,7 @@ impl<'de> Deserialize<'de> for Proposal {
 /// The content of a marker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(remote = "Self", rename_all = "kebab-case")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(tag = "kind"))]
 pub enum Change {
     /// `[GOAL] …`
     Goal {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The kind of work (seed 1). An unknown name is [`Mode::Assistant`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", from = "String")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum Mode {
     /// Writing code.
     Developer,

@@ -19,6 +19,7 @@ use palimpsest_text::condense::CondenseOptions;
 /// The base of a fill level (B4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum Denominator {
     /// The limit without system, tools, records and layers: the room for the conversation.
     Available,
@@ -34,6 +35,7 @@ pub enum Denominator {
 /// A condition for an automatic compaction. It fires at `≥`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self", rename_all = "snake_case", deny_unknown_fields)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(tag = "on"))]
 pub enum Trigger {
     /// The conversation reaches a fraction of a base.
     Fill {
@@ -66,6 +68,7 @@ palimpsest_text::tagged!(Trigger, "on");
 /// lose more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(remote = "Self", rename_all = "snake_case", deny_unknown_fields)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(tag = "pass"))]
 pub enum Pass {
     /// Shorten tool output and arguments.
     Condense,
@@ -106,6 +109,7 @@ impl Pass {
 /// The condition for the step after the deterministic passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(remote = "Self", rename_all = "snake_case", deny_unknown_fields)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(tag = "when"))]
 pub enum Escalation {
     /// The target is not reached.
     Target,
@@ -125,6 +129,7 @@ palimpsest_text::tagged!(Escalation, "when");
 /// deterministic summary is used instead (P8).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum OnFailure {
     /// Use the deterministic summary and mark it.
     #[default]
@@ -136,6 +141,7 @@ pub enum OnFailure {
 /// The part of the conversation that a new layer covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum Cover {
     /// The oldest exchanges, until the window reaches its target (P2).
     Needed,
@@ -146,6 +152,7 @@ pub enum Cover {
 /// The end of a conversation that stays verbatim (P2).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self", rename_all = "snake_case", deny_unknown_fields)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(tag = "by"))]
 pub enum KeepRecent {
     /// The window's share for recent messages.
     Share,
@@ -166,6 +173,7 @@ palimpsest_text::tagged!(KeepRecent, "by");
 /// The treatment of the user's own words in a covered range (P3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum UserWords {
     /// Verbatim within the user share, newest first; beyond it summarised.
     Share,
@@ -178,6 +186,7 @@ pub enum UserWords {
 /// The role of the message that holds the layers (C6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum SlotRole {
     /// The default. Models do not take it for their own words.
     User,
@@ -190,6 +199,7 @@ pub enum SlotRole {
 /// The way in which layers become shorter with age.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self", rename_all = "snake_case", deny_unknown_fields)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(tag = "by"))]
 pub enum Fading {
     /// From immutable notes, in two sizes; neighbours of the lowest rank merge (C4).
     Notes,
@@ -218,6 +228,7 @@ palimpsest_text::tagged!(Fading, "by");
 /// The rule for the level of a new layer (P4).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum Levels {
     /// By age: a new layer is detailed.
     #[default]
@@ -240,6 +251,7 @@ impl Levels {
 /// The form that a summary should have (P5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum Headings {
     /// A plain list, with a length by level.
     Level,
@@ -253,6 +265,7 @@ pub enum Headings {
 /// always in the system message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum Demands {
     /// In a block at the head of the layers, word for word, with a user's authority. They do not fade.
     #[default]
@@ -266,6 +279,7 @@ pub enum Demands {
 /// A named set of rules.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Policy {
     /// Its name.
     pub name: String,

@@ -17,6 +17,7 @@ pub use palimpsest_text::standing::Level;
 /// The reason for which a line is in the records.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(remote = "Self", rename_all = "snake_case")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(tag = "kind"))]
 pub enum PinKind {
     /// The user pinned it.
     Pin,
@@ -26,6 +27,7 @@ pub enum PinKind {
         from: Seq,
         /// The certainty that it binds.
         #[serde(default, skip_serializing_if = "is_sure")]
+        #[cfg_attr(feature = "typescript", ts(type = "\"likely\""))]
         level: Level,
     },
     /// A decision the user locked.
@@ -45,6 +47,7 @@ fn is_sure(level: &Level) -> bool {
 
 /// A line that every window holds word for word.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Pin {
     /// Its number among the session's pins. Never reused.
     pub id: u32,
@@ -76,6 +79,7 @@ impl<'de> Deserialize<'de> for Pin {
 
 /// A change of the goal that a summariser proposed and that waits for a decision (G3). It is never part of a window.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct PendingProposal {
     /// Its number in the session. Never reused.
     pub id: u32,
@@ -106,6 +110,7 @@ pub struct Found {
 
 /// A demand in a message of the user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct FoundDemand {
     /// Its text.
     pub text: String,
@@ -113,6 +118,7 @@ pub struct FoundDemand {
     pub message: Seq,
     /// The certainty that it binds.
     #[serde(default, skip_serializing_if = "is_sure")]
+    #[cfg_attr(feature = "typescript", ts(type = "\"likely\""))]
     pub level: Level,
 }
 
@@ -146,6 +152,7 @@ fn room_of_likely(window: u32) -> u32 {
 
 /// One revision of a session's records.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Records {
     /// Grows by one with every change.
     pub revision: u32,
@@ -183,6 +190,7 @@ pub struct Records {
 
 /// A constraint that no longer holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Replaced {
     /// The message that contains it.
     pub from: Seq,

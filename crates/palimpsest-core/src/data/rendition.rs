@@ -12,6 +12,7 @@ pub use palimpsest_dialect::verbatim::{
 /// The action of a pass on a message that is still in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum ReducedKind {
     /// A deterministic rule shortened it.
     Condensed,

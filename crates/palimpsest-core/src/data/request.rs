@@ -134,6 +134,7 @@ pub struct ChatRequest {
 
 /// The server's counts. Any of them may be missing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Usage {
     /// Tokens of the prompt, cached ones included.
     pub prompt_tokens: Option<u32>,
@@ -148,6 +149,7 @@ pub struct Usage {
 /// The reason for the end of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum FinishReason {
     /// The model was done.
     Stop,
@@ -164,6 +166,7 @@ pub enum FinishReason {
 /// One step of an answer. A complete answer ends with exactly one `Done`, after at most one `Usage`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(remote = "Self", rename_all = "snake_case")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(tag = "type"))]
 pub enum Delta {
     /// More text. Never empty.
     Text {

@@ -13,6 +13,7 @@ use palimpsest_text::sorted::{SortedMap, SortedSet};
 
 /// Words of the user that stand verbatim in the slot although their message is covered (P3).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Quote {
     /// The message they are from.
     pub seq: Seq,

@@ -15,6 +15,7 @@ pub use crate::data::policy::OffloadOptions;
 
 /// The place of an offloaded text: message and part of this session, with the content's hash.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Reference {
     /// The message that holds it.
     pub message: Seq,

@@ -10,6 +10,7 @@ use crate::pass::offload::Reference;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Error)]
 #[serde(remote = "Self", rename_all = "snake_case")]
 #[non_exhaustive]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(tag = "code"))]
 pub enum Caution {
     /// The call that was to become the watermark never came (W2).
     #[error("the mark asked for by `{tool}` was dropped: no such call came")]

@@ -16,6 +16,7 @@ use super::{Caution, Stage};
 
 /// The result of the last stage.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Verification {
     /// The new window fits.
     pub valid: bool,
@@ -29,6 +30,7 @@ pub struct Verification {
 
 /// The time of one stage. The core has no clock, so the driver of the run measures it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct StageTime {
     /// The stage.
     pub stage: Stage,
@@ -38,6 +40,7 @@ pub struct StageTime {
 
 /// The result of a finished run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct RunReport {
     /// Tokens of the window before.
     pub before: u32,

@@ -9,6 +9,7 @@ const KINDS: usize = 64;
 /// Why a record, or a part of one, is not among the messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum Reason {
     /// It is no JSON.
     NotJson,
@@ -28,6 +29,7 @@ pub enum Reason {
 
 /// Records that were left out for one reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Skipped {
     /// Why.
     pub reason: Reason,
@@ -41,6 +43,7 @@ pub struct Skipped {
 
 /// What became of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Report {
     /// The formats that were found in the file, by name.
     pub formats: Vec<&'static str>,

@@ -15,6 +15,7 @@ use super::Session;
 
 /// The kind of a change of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum LogAction {
     /// A compaction that a person requested.
     #[serde(rename = "compacted by hand")]
@@ -49,6 +50,7 @@ impl LogAction {
 /// One change of the window.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct LogEntry {
     /// The revision.
     pub revision: u32,

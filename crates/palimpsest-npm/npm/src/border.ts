@@ -1,10 +1,10 @@
 // What crosses between the module and the TypeScript around it, where no public type says it. The declarations of the
 // module's functions name these types and the public ones (`src/types.rs`).
 
-import type { CompactOptions, CompactReport, CompactState, Goal, SummaryJob } from "./compact.js";
+import type { CompactOptions, CompactReport, CompactState, SummaryJob } from "./compact.js";
 import type { FoundBranch, FoundConversation, FoundMessage, ImportReport } from "./conversations.js";
 import type { Loss, StoredSession } from "./library.js";
-import type { ChatMessageLike, GoalEdit, GoalProposal, SessionEvents, SessionOptions, SessionPin, Skill, ToolFigures } from "./session.js";
+import type { ChatMessageLike, GoalEdit, GoalProposal, SessionEvents, SessionGoal, SessionOptions, SessionPin, Skill, ToolFigures } from "./session.js";
 import type { Validation } from "./validate.js";
 
 /** JSON text of a value: messages, and whatever else holds names of the caller's own. */
@@ -120,7 +120,7 @@ export interface Synced {
 /** What is never summarised. */
 export interface SessionRecords {
   system: string;
-  goal?: (Goal & { readonly [field: string]: unknown }) | null;
+  goal?: SessionGoal;
   pins: SessionPin[];
   pending?: GoalProposal[];
 }

@@ -59,6 +59,8 @@ export interface Policy {
   demands?: Demands;
   /** A line before the layers. */
   slotPrefix?: string;
+  /** How detailed a new layer is: as detailed as can be (`age`), or less for more than 2,000 and 3,000 covered tokens (`size`). */
+  levels?: "age" | "size";
   /** How layers get shorter with age. */
   fading?: { by: "notes" } | { by: "cascade"; sizes: number[] } | { by: "ratios"; largest: number; percent: number[] } | { by: "single"; tokens: number };
   /** The form a summary is asked for in. */
@@ -69,6 +71,8 @@ export interface Policy {
   recall?: boolean;
   /** Whether tool output is condensed as it arrives. */
   onArrival?: boolean;
+  /** Tokens that a system prompt may take without a warning, by the class of the window's size. */
+  promptBudgets?: { minimal?: number; basic?: number; standard?: number; premium?: number; ultra?: number };
   /** How tool output is condensed: floors in tokens, and rules of which the first that fits is taken. */
   toolOutput?: {
     debug?: boolean;

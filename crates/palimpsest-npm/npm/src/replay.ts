@@ -1,4 +1,4 @@
-import type { Policy, PolicyName } from "./compact.js";
+import type { Policy, PolicyName, Shed } from "./compact.js";
 import { toText, written } from "./json.js";
 import { checkObject } from "./options.js";
 import { call } from "./runtime.js";
@@ -30,11 +30,7 @@ export interface ReplayOptions {
 }
 
 /** What one pass shed over the whole conversation. */
-export interface PassFigures {
-  pass: "condense" | "dedupe" | "strip" | "offload" | "summarize" | "truncate" | "fade" | "emergency";
-  messages: number;
-  tokens: number;
-}
+export type PassFigures = Shed;
 
 /** One policy's figures. All sizes are tokens. */
 export interface PolicyReplay {

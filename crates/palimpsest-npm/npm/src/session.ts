@@ -160,8 +160,8 @@ export interface CompactionReport {
   quoted: number[];
   /** The user's messages of which an excerpt stands beside the layer, or in their own place. */
   shortened?: number[];
-  /** The user's demands that were found in what it covered, word for word, and the message each is from. */
-  demands?: { text: string; message: number }[];
+  /** The user's demands that were found in what it covered, word for word, the message each is from, and `likely` where it is not sure. */
+  demands?: { text: string; message: number; level?: "likely" }[];
   /**
    * The user's messages that stood word for word before it, of which neither the words nor an excerpt stand now.
    */
@@ -187,11 +187,26 @@ export interface CompactionReport {
   adjustments: string[];
   /** A stable name for each of the adjustments, in their order. */
   codes?: string[];
+  /** What to look at, though it went well: marks that were dropped or not found, references that stay. */
+  cautions?: { code: "mark_dropped" | "watermark_not_found" | "not_released"; tool?: string; reference?: OffloadedResult }[];
+  /** Offloaded results that the new layer covers: their references left the window, their texts stay in the history. */
+  released?: OffloadedResult[];
   /** Whether somebody asked for it. */
   manual: boolean;
+  /** The stretches of the window before, neighbours of one kind as one. */
+  segmentsBefore?: WindowSegment[];
+  /** The stretches after. */
+  segmentsAfter?: WindowSegment[];
   /** How long it took, in milliseconds. */
   took?: number;
+  /** The same for each stage; `summarize` holds the wait for a model. */
+  stages?: { stage: CompactionStage; ms: number }[];
+  /** What the last stage found: whether the new window holds what it must, its tokens, its limit, the share of facts. */
+  verification?: { valid: boolean; tokens: number; limit: number; retention: number };
 }
+
+/** A stage of a compaction, in order. */
+export type CompactionStage = "identify" | "prepare" | "summarize" | "checkpoint" | "update" | "verify";
 
 /** A compaction that was committed. */
 export interface Compaction {
@@ -257,13 +272,33 @@ export interface SessionBudget {
   free: number;
   /** Tokens past the limit. */
   over: number;
+  /** Tokens that the server has to read at the next request: all, if something before the last messages has changed. */
+  reread: number;
+  /** Where the watermark is, if there is one or the policy sets one. */
+  watermark?: {
+    /** The first message after it. */
+    boundary?: number;
+    /** It is not among these messages, so nothing is stripped. */
+    lost: boolean;
+    /** The tool whose call sets the next one. */
+    waitsFor?: string;
+    /** Messages before it that stay whole. */
+    anchors: number;
+    /** What stays besides text before it: so many of the newest results, those that failed, so many of the best. */
+    stays?: { keep: number; keepErrors: boolean; keepBest: number };
+    /** What sets one: calls of tools that match, a compaction, so many tokens, the end of a task. */
+    marks: { tools: string; onActivate: boolean; everyTokens: number; atTasks: boolean };
+  };
   /** What stands in it, in order. */
-  segments: {
-    kind: "system" | "tools" | "goal" | "pins" | "layer" | "quoted" | "recalled" | "user" | "assistant" | "tool" | "draft";
-    /** The layer's number. */
-    id?: number;
-    count: Count;
-  }[];
+  segments: WindowSegment[];
+}
+
+/** A stretch of a window. */
+export interface WindowSegment {
+  kind: "system" | "tools" | "goal" | "pins" | "layer" | "quoted" | "recalled" | "user" | "assistant" | "tool" | "draft";
+  /** The layer's number. */
+  id?: number;
+  count: Count;
 }
 
 /** Everything that can happen to a session, by name. */
@@ -271,7 +306,7 @@ export interface SessionEvents {
   /** A message was stored. */
   "message-added": { seq: number };
   /** A compaction goes on. */
-  compressing: { stage: "identify" | "prepare" | "summarize" | "checkpoint" | "update" | "verify"; written: number; of: number };
+  compressing: { stage: CompactionStage; written: number; of: number };
   /** A compaction was committed. */
   compressed: Compaction;
   /** A compaction changed nothing. */
@@ -345,10 +380,10 @@ export type FinishReason = "stop" | "length" | "tool_calls" | "load" | "other";
 
 /** What the server says it read and wrote, in tokens and milliseconds. */
 export interface Usage {
-  promptTokens?: number | null;
-  completionTokens?: number | null;
-  promptMs?: number | null;
-  completionMs?: number | null;
+  promptTokens: number | null;
+  completionTokens: number | null;
+  promptMs: number | null;
+  completionMs: number | null;
 }
 
 /**
@@ -465,6 +500,30 @@ export interface SessionLayer {
   author: { by: "model"; name: string } | { by: "person" } | { by: "extractive" } | { by: "fallback"; reason: string };
   /** Facts that are in no part of the window any more. */
   dropped: string[];
+  /** The share of the facts of what it covers that it holds, 0 to 1. */
+  retention: number;
+  /** Decisions that the summary names. */
+  keyDecisions: string[];
+  /** Files that were changed in what it covers. */
+  filesModified: string[];
+  /** What is still to be done, as the summary says. */
+  nextSteps: string[];
+  /** The notes that it is made from, oldest first. */
+  notes: number[];
+  /** The layers whose place it took. */
+  replaces: number[];
+  /** The compaction of the session that wrote it, from 1. */
+  number: number;
+  /** How often the text was made shorter: 1 for the first form. */
+  compressions: number;
+  /** How often layers were joined to it. */
+  rank: number;
+  /** Whether it was cut without a model, so that {@link Session.rest} writes it again. */
+  isCut?: boolean;
+  /** When its first form was written, in milliseconds since 1970. */
+  created: number;
+  /** When this form was written, in milliseconds since 1970. */
+  compressedAt: number;
 }
 
 /** A position to return to. */
@@ -483,6 +542,20 @@ export interface SessionSnapshot {
   layers: number;
   /** Whether it is kept however many follow. */
   pinned: boolean;
+  /** The revision that was shown. */
+  revision: number;
+  /** The last message then; `null` before the first. */
+  tip: number | null;
+  /** The revision of system prompt, goal and pins. */
+  records: number;
+  model: string;
+  mode: SessionMode;
+  /** The class of the window's size. */
+  tier: "minimal" | "basic" | "standard" | "premium" | "ultra";
+  /** The layer that a compaction was about to write. */
+  before?: number;
+  /** What the goal said. */
+  goal?: string;
 }
 
 /** A line that is kept word for word. */
@@ -492,6 +565,8 @@ export interface SessionPin {
   kind: "pin" | "constraint" | "decision";
   /** The message a demand was said in. */
   from?: number;
+  /** `likely` if it is not sure that a demand is meant to last. */
+  level?: "likely";
   text: string;
 }
 
@@ -515,8 +590,14 @@ export interface SessionReliability {
   level: "critical" | "low" | "medium" | "high";
   /** Whether the share of the facts that survived was measured; else it is taken as 1. */
   measured: boolean;
+  /** The share that `percent` rounds, 0 to 1. */
+  relative: number;
   /** With the model's size in it, 0 to 1; `null` where the size is not known. */
   score: number | null;
+  /** The same in a word. */
+  scoreLevel: SessionReliability["level"] | null;
+  /** The size of the model, where it is known. */
+  class: "small" | "medium" | "large" | null;
 }
 
 /** A change of the window, with its figures. */
@@ -578,9 +659,9 @@ export interface SessionPrompt {
     text: string;
     tokens: number;
     /** The parts that are in it, in order, with their tokens. */
-    sections: { kind: string; name: string; tokens: number }[];
-    /** What is wrong with it: too long for the window, two skills of one name. */
-    warnings: unknown[];
+    sections: { kind: "base" | "mandates" | "goal" | "skill" | "checks"; name: string; tokens: number }[];
+    /** What is wrong with it: too long for the window (its tokens, the most, its largest part), or two skills of one name. */
+    warnings: ({ warning: "over-budget"; tokens: number; budget: number; largest: [string, number] } | { warning: "duplicate-skill"; name: string })[];
   };
 }
 
@@ -677,8 +758,37 @@ export interface GoalProposal {
   id: number;
   /** The messages that are said to show it. */
   cites: number[];
-  /** What is proposed. */
-  readonly [field: string]: unknown;
+  /** What would change. */
+  kind: "goal" | "milestone" | "decision" | "artifact" | "next-step" | "blocker" | "demand";
+  /** In words, for all but a file. */
+  text?: string;
+  /** A milestone's state, as the summary sees it. */
+  state?: "pending" | "in-progress" | "completed";
+  /** Whether the summary would lock the decision. You do that, or nobody. */
+  lockAsked?: boolean;
+  /** A file. */
+  path?: string;
+  /** What was done with it. */
+  action?: "created" | "modified" | "deleted";
+}
+
+/** What the conversation is to reach, as the session has it. */
+export interface SessionGoal {
+  description: string;
+  priority: NonNullable<Goal["priority"]>;
+  status: NonNullable<Goal["status"]>;
+  /** When it was set, in milliseconds since 1970. */
+  created: number;
+  /** When it was reached. */
+  completed: number | null;
+  milestones: { id: number; text: string; state: "pending" | "in-progress" | "completed"; completed: number | null }[];
+  decisions: { id: number; text: string; rationale?: string; kind: "general" | "architecture"; locked: boolean }[];
+  /** Files that belong to it. */
+  artifacts: { id: number; kind: string; path: string; action: "created" | "modified" | "deleted" }[];
+  nextSteps: { id: number; text: string }[];
+  blockers: { id: number; text: string }[];
+  /** The largest number of an item. */
+  lastId: number;
 }
 
 /**
@@ -981,7 +1091,7 @@ export interface Session {
   /** What the conversation is to reach: never summarised. */
   readonly goals: {
     /** The goal, if there is one. */
-    current(): (Goal & { readonly [field: string]: unknown }) | null;
+    current(): SessionGoal | null;
     /** Another goal; words alone begin one, or say it anew; `null` for none. */
     set(goal: Goal | string | null): Promise<void>;
     /** Changes it. */

@@ -19,7 +19,7 @@ export { PalimpsestError, type ErrorCode, type RoomChoice } from "./errors.js";
 export type { MountedEngine } from "./mounted-engine.js";
 export type { WasmSource } from "./source.js";
 export type {
-  Compaction, CompactionReport, HistoryItem, ReplyEnd, SessionBudget, SessionEvent, SessionEvents, SessionInfo, SessionMode,
+  Compaction, CompactionReport, CompactionStage, HistoryItem, OffloadedResult, ReplyEnd, SessionBudget, SessionEvent, SessionEvents, SessionInfo, SessionMode, WindowSegment,
 } from "./session.js";
 export type { Facts, Pass, Shed } from "./compact.js";
 export type {

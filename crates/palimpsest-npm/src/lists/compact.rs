@@ -82,6 +82,7 @@ impl Options {
 /// What a summariser is asked for, as a caller reads it.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Job<'a> {
     id: u32,
     part: u32,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The kind of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum Content {
     /// A JSON value or JSON Lines.
     Json,
@@ -29,6 +30,7 @@ pub enum Content {
 /// The method that shortens a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum Method {
     /// Keep the text.
     Keep,
@@ -47,6 +49,7 @@ pub enum Method {
 /// One rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct CondenseRule {
     /// A pattern for the names of tools ([`crate::glob`]), compared in lower case.
     pub tools: String,
@@ -66,6 +69,7 @@ pub struct CondenseRule {
 /// The rules, and the floors under which texts stay (T2).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct CondenseOptions {
     /// Debug mode: keep everything unchanged.
     pub debug: bool,

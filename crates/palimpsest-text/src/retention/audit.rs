@@ -18,6 +18,7 @@ pub struct Audit {
 
 /// The fate of the facts in removed or shortened text. Each fact counts once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Facts {
     /// The facts of all text that the window no longer holds unchanged.
     pub touched: u32,

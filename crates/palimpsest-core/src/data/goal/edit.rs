@@ -12,6 +12,7 @@ use thiserror::Error;
 /// One change of a goal. Items are named by their number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self", rename_all = "kebab-case", deny_unknown_fields)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(tag = "edit"))]
 pub enum GoalEdit {
     /// Replaces the description.
     Describe {

@@ -43,6 +43,7 @@ pub fn model_factor(size: ModelSize) -> f64 {
 /// Four levels of reliability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum Grade {
     /// Below 40 %.
     Critical,
@@ -69,6 +70,7 @@ impl Grade {
 /// The numbers behind the badge.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Reliability {
     /// model factor × penalty × context confidence, in [0, 1]; `None` if the size is unknown.
     pub score: Option<f64>,
@@ -112,6 +114,7 @@ pub fn reliability(
 /// Classes of models by the number of compactions that they bear (seed 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum SizeClass {
     /// Below 13B.
     Small,

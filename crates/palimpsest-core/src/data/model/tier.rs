@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The class of a window by its nominal size. K = 1,000 here, as in the named sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum Tier {
     /// Below 8K.
     Minimal,
@@ -49,6 +50,7 @@ impl Tier {
 /// The tokens that a system prompt may take without a warning, by tier (seed 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct TierBudgets {
     /// For [`Tier::Minimal`].
     pub minimal: u32,

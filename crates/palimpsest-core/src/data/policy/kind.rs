@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 /// A pass by name, in the order of the ladder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum PassKind {
     /// Shorten tool output and arguments.
     Condense,

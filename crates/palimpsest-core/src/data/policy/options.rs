@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The rules for repetitions. Names are patterns ([`palimpsest_text::glob`]), compared in lower case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct DedupeOptions {
     /// Texts with fewer bytes stay.
     pub floor: usize,
@@ -34,6 +35,7 @@ impl Default for DedupeOptions {
 /// The tool output that stays before the mark.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct StripOptions {
     /// The number of messages that stay whole before the mark.
     pub keep: u32,
@@ -46,6 +48,7 @@ pub struct StripOptions {
 /// The size above which a result is offloaded: more tokens than both of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct OffloadOptions {
     /// Tokens.
     pub tokens: u32,

@@ -23,6 +23,7 @@ pub struct SystemPrompt {
 
 /// A named block of instructions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Skill {
     /// Its name, unique in the prompt.
     pub name: String,
@@ -36,6 +37,7 @@ pub struct Skill {
 /// A system message and its parts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct BuiltPrompt {
     /// The message's text.
     pub text: String,
@@ -49,6 +51,7 @@ pub struct BuiltPrompt {
 
 /// A part of a system message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct PromptSection {
     /// The kind.
     pub kind: SectionKind,
@@ -61,6 +64,7 @@ pub struct PromptSection {
 /// The parts of a system message, in the order they are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum SectionKind {
     /// [`SystemPrompt::base`].
     Base,
@@ -77,6 +81,7 @@ pub enum SectionKind {
 /// A problem of a system message. The message is used nevertheless.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "warning", rename_all = "kebab-case")]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub enum SystemPromptWarning {
     /// It is longer than its tier's budget.
     OverBudget {
