@@ -148,3 +148,19 @@ test("messages of a list have ids of their own", async () => {
   assert.equal(got.ids[0], "1");
   assert.ok(got.again);
 });
+
+/** F16: a frontend's list that holds a message twice under one id is stored with it once, by each way into a session. */
+test("a message that stands twice in a list is stored once", async () => {
+  const got = await run(`
+    const m = (id, role, text) => ({ id, role, parts: [{ type: "text", text }] });
+    const twice = [m("1", "user", "Which gate?"), m("1", "user", "Which gate?"), m("2", "assistant", "Gate 7."), m("2", "assistant", "Gate 7."), m("3", "assistant", "Gate 7.")];
+    for (const way of ["append", "sync"]) {
+      const session = await openSession({ model: "mine", window: 4096 });
+      await session[way](twice);
+      out[way] = session.history().map(({ parts }) => parts[0].text);
+      await session.close();
+    }
+  `);
+  const once = ["Which gate?", "Gate 7.", "Gate 7."];
+  assert.deepEqual(got, { append: once, sync: once });
+});

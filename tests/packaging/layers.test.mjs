@@ -138,7 +138,7 @@ test("layers age in levels, and a cut one is written again from its note", async
 });
 
 /** G3, F 57 to F 60: changes of a goal are read between the fences of the summary's own job, however they are written, and wait
- * for the person. What is forged, unknown or too much changes nothing. */
+ * for the person. What is forged, unknown or too much changes nothing; what is unknown is counted in the report. */
 test("a summary proposes changes of the goal, and forged ones are text", async () => {
   const got = await run(`
     let lines = "";
@@ -155,7 +155,7 @@ test("a summary proposes changes of the goal, and forged ones are text", async (
       const session = await openSession({ model: "mine", window: 4096, llm });
       await session.goals.set({ description: "Empty the hall", milestones: [{ id: 1, text: "Empty shelf 3", state: "pending" }, { id: 2, text: "Sweep", state: "pending" }, { id: 3, text: "Sweep", state: "pending" }] });
       await session.append(talk(200));
-      await session.compact();
+      out.codes = (await session.compact()).report.codes ?? [];
       return session;
     };
     const fenced = (text) => "\\n<<pal:NONCE:goal>>\\n" + text + "\\n<<pal:NONCE:end>>";
@@ -163,6 +163,7 @@ test("a summary proposes changes of the goal, and forged ones are text", async (
 
     const first = await open(fenced("- **[CHECKPOINT]** Empty shelf 3 - COMPLETED (#6, #7, #9999)\\n[decision] Gate 4 stays shut - LOCKED (#2)\\n[next] Count the rest\\n[FOO] what is this"));
     out.proposals = told(first);
+    out.unknown = out.codes.includes("unknown_markers");
     out.untouched = first.goals.current().milestones[0].state;
     const [step, decision, next] = first.goals.proposals();
     await first.goals.accept(step.id);
@@ -178,6 +179,7 @@ test("a summary proposes changes of the goal, and forged ones are text", async (
     const endless = await open("\\n<<pal:NONCE:goal>>\\n[DECISION] Without an end");
     out.endless = told(endless).length;
     await endless.close();
+    out.none = out.codes.includes("unknown_markers");
     const two = await open(fenced("[CHECKPOINT] Sweep - COMPLETED\\n[CHECKPOINT] Empty shelf 3 - PENDING\\n[CHECKPOINT]\\n[CHECKPOINT] Empty shelf 9 - COMPLETED"));
     out.two = told(two).map((p) => JSON.stringify(p));
     await two.close();
@@ -188,6 +190,7 @@ test("a summary proposes changes of the goal, and forged ones are text", async (
   assert.equal(got.nonce, "string");
   assert.equal(got.proposals.length, 3, JSON.stringify(got.proposals));
   assert.equal(got.proposals[0].cites, 2, "a message that was not summarised is no evidence");
+  assert.deepEqual([got.unknown, got.none], [true, false]);
   assert.equal(got.untouched, "pending", "nobody has consented yet");
   assert.deepEqual(got.accepted, ["completed", [["Gate 4 stays shut", false]], 0], "only a person locks");
   assert.ok(got.forged.length <= 1 && got.forged.every((p) => p.includes("First pair")), JSON.stringify(got.forged));

@@ -53,5 +53,5 @@ pub use problem::{Code, Problem};
 pub use reasoning::{reasoning, reasoning_begins, reasoning_of};
 pub use shape::{Dialect, MAX_ID_BYTES};
 pub use tail::{OpenTail, open_tail};
-pub use validate::{Validation, validate, validate_list};
+pub use validate::{Validation, said_once, validate, validate_list};
 pub use writer::{From, Said};

@@ -386,6 +386,20 @@ fn unique_messages(values: &[Value]) -> (Vec<Value>, Vec<Option<usize>>) {
     (out, own)
 }
 
+/// Leaves out each message that stands before under the same id with the same content (F16).
+pub fn said_once(values: Vec<Value>) -> Vec<Value> {
+    let mut ids: BTreeSet<String> = BTreeSet::new();
+    let mut out: Vec<Value> = Vec::with_capacity(values.len());
+    for value in values {
+        let id = value.get("id").and_then(Value::as_str);
+        let is_taken = id.is_some_and(|id| !ids.insert(id.to_owned()));
+        if !(is_taken && out.contains(&value)) {
+            out.push(value);
+        }
+    }
+    out
+}
+
 /// Gives each repeated call, and its result, an id of its own.
 fn rename(parsed: &mut Parsed) {
     let mut ids: BTreeSet<String> = BTreeSet::new();

@@ -3,6 +3,7 @@
 //! a user before the declarations say so.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::Path;
 
 use ts_rs::{TS, TypeVisitor};
@@ -98,7 +99,7 @@ fn shapes_are_those_of_the_types() {
         "// Made by `PALIMPSEST_BLESS=1 cargo test -p palimpsest-npm shapes` of the types that the module tells. Do not edit.\n",
     );
     for decl in shapes.0.values() {
-        text += &format!("\nexport {}\n", written(decl));
+        let _ = writeln!(text, "\nexport {}", written(decl));
     }
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("npm/src/shapes.ts");
     if std::env::var_os("PALIMPSEST_BLESS").is_some() {

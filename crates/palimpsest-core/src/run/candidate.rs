@@ -10,6 +10,7 @@ use palimpsest_text::retention::{Audit, Checked};
 
 use super::cover::{Form, Plan};
 use super::identify::Identified;
+use super::summarize::Noticed;
 use super::{Refusal, Task};
 
 /// A window that a run could end in. Its context is the only owner of its view.
@@ -27,8 +28,8 @@ pub(super) struct Candidate {
     pub(super) records: Option<Records>,
     /// What is new in them.
     pub(super) found: Found,
-    /// Statements that were struck out of the summaries.
-    pub(super) struck: u32,
+    /// What was noticed in the summaries.
+    pub(super) noticed: Noticed,
     /// What each pass took.
     pub(super) passes: Vec<Shed>,
     /// What was done beside summarising.
@@ -47,7 +48,7 @@ struct Tail {
 
 impl Candidate {
     /// The window as the deterministic passes left it. Nothing of `plan` is covered yet.
-    pub(super) fn of(found: &Identified, plan: Plan, struck: u32) -> Self {
+    pub(super) fn of(found: &Identified, plan: Plan, noticed: Noticed) -> Self {
         let mut context = found.trimmed.context.clone();
         // a layer that is written again is no further compaction
         let further = u32::from(found.remade.is_none());
@@ -59,7 +60,7 @@ impl Candidate {
             audit: Audit::default(),
             records: None,
             found: Found::default(),
-            struck,
+            noticed,
             passes: found
                 .forgotten
                 .iter()

@@ -12,7 +12,7 @@ pub(super) fn choose(
     found: &Identified,
     with_layer: Candidate,
 ) -> Result<Candidate, Refusal> {
-    let struck = with_layer.struck;
+    let noticed = with_layer.noticed;
     let with_layer = with_layer.fitted(task, found)?;
     let Err(refusal) = verify(task, found, &with_layer) else {
         return Ok(with_layer);
@@ -21,7 +21,7 @@ pub(super) fn choose(
         return Err(refusal);
     }
     let nothing = Plan::bare(found.plan.aim, found.plan.projected);
-    let passes_only = Candidate::of(found, nothing, struck).fitted(task, found)?;
+    let passes_only = Candidate::of(found, nothing, noticed).fitted(task, found)?;
     verify(task, found, &passes_only)?;
     Ok(passes_only)
 }

@@ -11,6 +11,7 @@ use crate::pass::offload::{self, Reference};
 
 use super::candidate::Candidate;
 use super::identify::Identified;
+use super::summarize::Noticed;
 use super::{Caution, Proposal, RunReport, Task};
 
 /// Proposes the window that was chosen.
@@ -48,7 +49,7 @@ pub(super) fn propose(task: &Task, found: &Identified, mut chosen: Candidate) ->
     cautions.extend(gone.map(|r| Caution::NotReleased {
         reference: r.clone(),
     }));
-    let adjustments = adjustments(&cautions, chosen.adjustments, chosen.struck);
+    let adjustments = adjustments(&cautions, chosen.adjustments, chosen.noticed);
     let quotes = |whole: bool| -> Vec<Seq> {
         let quotes = view.quotes.iter();
         let quotes = quotes.filter(|q| context.says_whole(q) == whole);
@@ -97,8 +98,12 @@ fn note_retention(chosen: &mut Candidate) {
     chosen.context.view.layers[place] = Rc::new(written);
 }
 
-/// What the user should know stands first, what was struck out last.
-fn adjustments(cautions: &[Caution], done: Vec<Adjustment>, struck: u32) -> Vec<Adjustment> {
+/// What the user should know stands first, what was noticed in summaries last.
+fn adjustments(cautions: &[Caution], done: Vec<Adjustment>, noticed: Noticed) -> Vec<Adjustment> {
+    let Noticed {
+        struck,
+        unknown_markers,
+    } = noticed;
     let said = cautions.iter();
     let said = said.map(|c| Adjustment::new(c.code(), c.to_string()));
     let mut all: Vec<Adjustment> = said.chain(done).collect();
@@ -113,6 +118,17 @@ fn adjustments(cautions: &[Caution], done: Vec<Adjustment>, struck: u32) -> Vec<
             format!(
                 "struck {statements} out of the summary that name what its messages do not say"
             ),
+        ));
+    }
+    if unknown_markers > 0 {
+        let lines = if unknown_markers == 1 {
+            "a line".to_owned()
+        } else {
+            format!("{unknown_markers} lines")
+        };
+        all.push(Adjustment::new(
+            "unknown_markers",
+            format!("left {lines} of the summary as text that look like changes of the goal and are none"),
         ));
     }
     all

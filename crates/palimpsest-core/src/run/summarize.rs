@@ -6,7 +6,7 @@ use palimpsest_tokens::TokenCounter;
 
 use crate::context::Context;
 use crate::data::layer::{Author, LayerId, Level};
-use crate::data::marker::Proposal;
+use crate::data::marker::{self, Markers, Proposal};
 use crate::data::message::seq_of;
 use crate::data::mode::Mode;
 use crate::data::policy::Headings;
@@ -190,13 +190,21 @@ pub(super) struct Written {
     pub(super) author: Author,
 }
 
+/// What was noticed in the summarisers' answers, for the report.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Noticed {
+    /// Statements that were struck out, because their messages do not say what they name.
+    pub(super) struck: u32,
+    /// Lines among the proposals that look like a marker and are none.
+    pub(super) unknown_markers: u32,
+}
+
 /// The summarisers' answers so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Answers {
     /// The texts of the parts, in their order.
     pub(super) written: Vec<Written>,
-    /// The number of statements that were removed from them.
-    pub(super) struck: u32,
+    pub(super) noticed: Noticed,
     /// Their proposed changes of the goal.
     pub(super) proposals: Vec<Proposal>,
     /// The shorter form of a layer that the model wrote.
@@ -313,7 +321,12 @@ impl Asking {
                 return Ok(None);
             }
         };
-        let (text, proposals) = clean(&text, &waiting);
+        let Markers {
+            text,
+            proposals,
+            unknown,
+            ..
+        } = clean(&text, &waiting);
         let source = waiting.source();
         let rejection = rejection(&text, &source, &waiting, counter);
         let (text, struck) = if task.options.grounded && rejection.is_none() {
@@ -329,7 +342,8 @@ impl Asking {
             None => {
                 let model = task.options.model.clone();
                 self.answers.proposals.extend(proposals);
-                self.answers.struck += struck;
+                self.answers.noticed.struck += struck;
+                self.answers.noticed.unknown_markers += unknown;
                 self.answers.written.push(Written {
                     text,
                     order: Vec::new(),
@@ -407,7 +421,7 @@ fn rejection(
 
 /// Returns the text of a layer's shorter form, if it is acceptable.
 pub(super) fn accepted(text: &str, job: &SummaryJob, counter: &dyn TokenCounter) -> Option<String> {
-    let (text, _) = clean(text, job);
+    let text = clean(text, job).text;
     rejection(&text, &job.source(), job, counter)
         .is_none()
         .then_some(text)
@@ -421,15 +435,16 @@ pub(super) fn nonce_of(context: &Context, id: JobId, secret: &[u8; 16]) -> Strin
     palimpsest_text::fence::nonce_at(place, id.into(), secret)
 }
 
-/// Returns the summary without the model's thinking and markers, and the proposals of the markers. A citation counts
-/// only if the job showed the message.
-fn clean(text: &str, job: &SummaryJob) -> (String, Vec<Proposal>) {
+/// Reads the markers of a summary, whose text is then without them and without the model's thinking. A citation counts only if
+/// the job showed the message.
+fn clean(text: &str, job: &SummaryJob) -> Markers {
     let text = strip_thinking(text);
-    let mut markers = crate::data::marker::parse(&text, &job.nonce);
+    let mut markers = marker::parse(&text, &job.nonce);
     markers.keep_citations(|number| {
         seq_of(number).filter(|seq| job.passages.iter().any(|p| p.seq == *seq))
     });
-    (markers.text.trim().to_owned(), markers.proposals)
+    markers.text = markers.text.trim().to_owned();
+    markers
 }
 
 /// Removes `<think>` blocks; an unclosed one takes everything after it.

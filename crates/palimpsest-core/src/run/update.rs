@@ -29,7 +29,7 @@ use super::summarize::Answers;
 pub(super) fn update(task: &Task, found: &Identified, answers: Answers, noted: Noted) -> Candidate {
     let base = &found.trimmed.context;
     let plan = &found.plan;
-    let mut candidate = Candidate::of(found, plan.clone(), answers.struck);
+    let mut candidate = Candidate::of(found, plan.clone(), answers.noticed);
     candidate.audit = noted.audit;
     candidate.found = adopted(task, base, &plan.covered, answers.proposals);
     let mut records = base.records().clone();

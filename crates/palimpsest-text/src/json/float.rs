@@ -28,14 +28,14 @@ pub(super) fn read(text: &str) -> f64 {
         });
     let all = [whole, part].concat();
     let digits = all.trim_start_matches('0');
-    let power = i64::from(exponent) - part.len() as i64;
+    let power = i64::from(exponent) - i64::from(signed(part.len()));
     sign * nearest(digits, power.clamp(-100_000, 100_000) as i32)
 }
 
 /// Returns the float that is nearest to these digits times this power of ten.
 fn nearest(digits: &str, power: i32) -> f64 {
     // The first digit stands at this power of ten.
-    let top = power.saturating_add(digits.len() as i32);
+    let top = power.saturating_add(signed(digits.len()));
     if digits.is_empty() || top < -330 {
         return 0.0;
     }
@@ -59,7 +59,7 @@ fn nearest(digits: &str, power: i32) -> f64 {
     for digit in kept.bytes() {
         above.times_plus(10, u32::from(digit - b'0'));
     }
-    let mut power = power + (digits.len() - kept.len()) as i32;
+    let mut power = power + signed(digits.len() - kept.len());
     if kept.len() < digits.len() {
         // One digit more stands for all that were left out.
         above.times_plus(10, 1);
@@ -73,10 +73,15 @@ fn nearest(digits: &str, power: i32) -> f64 {
     quotient(above, below)
 }
 
+/// A number of digits.
+fn signed(length: usize) -> i32 {
+    i32::try_from(length).unwrap_or(i32::MAX / 2)
+}
+
 /// Returns the float that is nearest to a quotient.
 fn quotient(mut above: Whole, mut below: Whole) -> f64 {
     // The quotient lies between 1/2 and 2 once both have as many bits; `two` is the power of two that is taken out.
-    let mut two = above.bits() as i32 - below.bits() as i32;
+    let mut two = above.bits().cast_signed() - below.bits().cast_signed();
     if two > 0 {
         below.shift(two.unsigned_abs());
     } else {
@@ -100,13 +105,12 @@ fn quotient(mut above: Whole, mut below: Whole) -> f64 {
         }
     }
     // What is left is compared with a half of the last bit.
-    let is_up = match length {
+    let is_up = if length == 0 {
         // At most a half of the least float: more than that is rounded up, and half of it down, to the even zero.
-        0 => two == -1075 && below.is_less(&above),
-        _ => {
-            above.shift(1);
-            below.is_less(&above) || (!above.is_less(&below) && bits & 1 == 1)
-        }
+        two == -1075 && below.is_less(&above)
+    } else {
+        above.shift(1);
+        below.is_less(&above) || (!above.is_less(&below) && bits & 1 == 1)
     };
     bits += u64::from(is_up);
     // The bits are a float; times a power of two they are another one, without rounding, and possibly infinite.

@@ -39,7 +39,7 @@ impl Reader<'_> {
         let bytes = self.text.as_bytes();
         let end = (self.at + 1).min(bytes.len());
         let before = &bytes[..end.saturating_sub(1)];
-        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+        let line = before.split(|byte| *byte == b'\n').count();
         let begin = before.iter().rposition(|byte| *byte == b'\n');
         let column = end - begin.map_or(0, |newline| newline + 1);
         Error::custom(format_args!("{what} at line {line} column {column}"))
@@ -245,9 +245,10 @@ impl Reader<'_> {
         }
         let text = &self.text[begin..self.at];
         if !has_fraction && text != "-0" {
-            let whole = match is_negative {
-                true => text.parse::<i64>().map(Number::from),
-                false => text.parse::<u64>().map(Number::from),
+            let whole = if is_negative {
+                text.parse::<i64>().map(Number::from)
+            } else {
+                text.parse::<u64>().map(Number::from)
             };
             if let Ok(whole) = whole {
                 return Ok(whole);

@@ -17,12 +17,12 @@ pub(crate) fn dialect(name: Option<&str>, values: &[Value]) -> Result<Dialect, F
     })
 }
 
-/// A caller's messages: their system lines and the rest, ready to be said.
+/// A caller's messages: their system lines and the rest, ready to be said. One that stands twice under its id is one.
 pub(crate) fn messages(
     json: &str,
     name: Option<&str>,
 ) -> Result<(String, Vec<NewMessage>), Failure> {
-    let values = border::messages(json)?;
+    let values = dialect::said_once(border::messages(json)?);
     let parsed: Parsed = dialect::parse(&values, dialect(name, &values)?, Origin::Host)?;
     let system = parsed.system_text();
     let said = parsed.messages.into_iter().map(|from| NewMessage {
@@ -93,6 +93,10 @@ mod tests {
         );
         let (_, said) = messages(r#"[{"role":"user","content":"Hello"}]"#, None).unwrap();
         assert_eq!(said[0].parts, [Part::text("Hello")]);
+        let twice = r#"{"id":"a","role":"user","content":"Hello"}"#;
+        let other = r#"{"id":"a","role":"user","content":"Hello again"}"#;
+        let (_, said) = messages(&format!("[{twice},{twice},{other}]"), None).unwrap();
+        assert_eq!(said.len(), 2);
         assert_eq!(messages("7", None).unwrap_err().code(), "bad_input");
         assert_eq!(
             messages("[]", Some("klingon")).unwrap_err().code(),
