@@ -731,6 +731,8 @@ test("goals, pins, snapshots, lift, search, export", async () => {
     await session.snapshots.remove(snapshot);
     out.removed = session.snapshots.list().some((s) => s.n === snapshot);
     await session.pins.remove(pin);
+    out.undefinedGoal = await session.goals.set(undefined).then(() => "set", (error) => error.code);
+    out.goalThen = session.goals.current() !== null;
     await session.goals.set(null);
     out.plain = session.goals.current();
     out.markdown = (await session.export("markdown")).includes("parcel 1039");
@@ -749,6 +751,7 @@ test("goals, pins, snapshots, lift, search, export", async () => {
   assert.deepEqual(got.goal, ["Sort every parcel", "completed", 0]);
   assert.deepEqual(got.hits, [true, true, true, "assistant"]);
   assert.deepEqual([got.lifted, got.restored, got.removed, got.plain], [0, true, false, null]);
+  assert.deepEqual([got.undefinedGoal, got.goalThen], ["bad_input", true]);
   assert.deepEqual([got.snapshots.name, got.snapshots.pinned, got.snapshots.purpose, got.snapshots.messages], ["before", true, "recovery", 40]);
   assert.equal(got.markdown, true);
   assert.deepEqual(got.lines, ["session", 40]);

@@ -82,6 +82,7 @@ test("odd values have codes", () => {
     const bad = {
       cycle: code(() => compact([circle], options)), bigint: code(() => compact([big], options)),
       "cycle in tools": code(() => compact([], { ...options, tools: [circle] })), "bigint in a goal": code(() => compact([], { ...options, goal: { description: 1n } })),
+      "function in a goal": code(() => compact([], { ...options, goal: { description: () => 1 } })), "goal that holds itself": code(() => { const goal = { description: "x" }; goal.milestones = goal; compact([], { ...options, goal }); }),
       "cycle in a policy": code(() => compact([], { ...options, policy })),
       "counted cycle": code(() => countTokens([circle])), "counted bigint": code(() => countTokens([big])), "replayed bigint": await replay([big], options).then(() => "none", (error) => error.name + " " + error.code),
       "object as tokenizer": code(() => compact([], { ...options, tokenizer: { count: () => 1 } })), "null as tokenizer": code(() => countTokens("x", null)),

@@ -6,8 +6,8 @@
 //! error: `serde-wasm-bindgen` takes the one for `null` and never ends with the other.
 //!
 //! Messages cross as JSON text, and so does whatever else holds names of the caller's own: keys such as `__proto__` are only
-//! data there, and one text of a long list is read faster than its values one by one. A list of messages comes back as an
-//! array that holds, for each message that is the caller's own, its index: the caller gets its very object back.
+//! data there. A list of messages comes back as an array that holds, for each message that is the caller's own, its index: the
+//! caller gets its very object back.
 
 use std::fmt;
 use std::pin::Pin;
@@ -25,6 +25,7 @@ use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::future_to_promise;
 
 use crate::failure::Failure;
+use crate::names::rename;
 
 /// A list of messages from its JSON text.
 pub(crate) fn messages(json: &str) -> Result<Vec<Value>, Failure> {
@@ -84,33 +85,6 @@ pub(crate) fn crossed(value: &Value) -> Result<JsValue, Failure> {
 
 fn unwritable(error: impl fmt::Display) -> Failure {
     Failure::new("bad_input", error.to_string())
-}
-
-/// Writes the names of fields as JavaScript does.
-fn rename(value: &mut Value) {
-    match value {
-        Value::Array(items) => items.iter_mut().for_each(rename),
-        Value::Object(fields) => {
-            fields.values_mut().for_each(rename);
-            if fields.keys().any(|name| name.contains('_')) {
-                let all = std::mem::take(fields).into_iter();
-                *fields = all.map(|(name, value)| (camel(&name), value)).collect();
-            }
-        }
-        _ => {}
-    }
-}
-
-/// `retry_after_ms` as JavaScript writes it.
-pub(crate) fn camel(name: &str) -> String {
-    let mut parts = name.split('_');
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |mut whole, part| {
-        let (head, rest) = part.split_at(part.len().min(1));
-        whole.push_str(&head.to_ascii_uppercase());
-        whole.push_str(rest);
-        whole
-    })
 }
 
 /// Options of a caller's. What does not belong there is an error that names it.

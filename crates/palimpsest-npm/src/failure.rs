@@ -7,8 +7,8 @@ use palimpsest_core::error::CoreError;
 use palimpsest_core::run::Refusal;
 use wasm_bindgen::JsValue;
 
-use crate::border::camel;
 use crate::codes::CODES;
+use crate::names::camel;
 
 /// A failure on its way to JavaScript.
 #[derive(Debug, Clone, PartialEq)]

@@ -14,7 +14,8 @@
 //! | `class.rs` | how a class of the main module has its code in a part |
 //! | `stop.rs` | the class `Stop`: how a signal reaches what runs |
 //! | `host.rs` | what the TypeScript offers: a client, tools, storage, who listens |
-//! | `border.rs`, `types.rs` | how messages, options and reports cross, and which TypeScript types they have |
+//! | `border.rs`, `names.rs` | how messages, options and reports cross, and the names of their fields |
+//! | `types.rs`, `shapes.rs` | the TypeScript types of the exports, and the test that compares them with ours |
 //! | `codes.rs`, `failure.rs` | the table of codes, and how an error becomes a JavaScript `Error` |
 
 #![allow(
@@ -29,6 +30,7 @@ mod codes;
 mod failure;
 mod host;
 mod lists;
+mod names;
 mod opening;
 mod parts;
 mod session;

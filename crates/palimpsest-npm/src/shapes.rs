@@ -41,7 +41,7 @@ fn written(decl: &str) -> String {
     for word in out.split_whitespace() {
         let is_name = word.trim_end_matches('?').ends_with(':') || word.ends_with("?:");
         words.push(if is_name {
-            crate::border::camel(word)
+            crate::names::camel(word)
         } else {
             word.to_owned()
         });

@@ -2,7 +2,7 @@
 
 import { PalimpsestError } from "./errors.js";
 import { parsed, type Address, type DatedEdit, type SessionRecords } from "./border.js";
-import { mended, toText } from "./json.js";
+import { mended, toText, written } from "./json.js";
 import type { Loss } from "./library.js";
 import { check, checkBoolean } from "./options.js";
 import type { Instance } from "./instance.js";
@@ -12,6 +12,7 @@ import type {
   ChatMessageLike, Compaction, CompactionOutcome, CompactionPreview, GoalEdit, HistoryItem, Reply, SearchHit, SendChunk, SendOptions, SendStream,
   Session, SessionBudget, SessionEvent, SessionInfo, SessionJob, SessionLayer, SessionLogEntry, SessionReliability, ToolCall, ToolFigures,
 } from "./session.js";
+import type { Goal } from "./compact.js";
 import type { Tokenizer } from "./tokenizer.js";
 import type * as Exports from "./wasm/palimpsest_npm.js";
 
@@ -59,7 +60,7 @@ export class LiveSession implements Session {
     };
     this.goals = {
       current: () => this.#records().goal ?? null,
-      set: (goal) => this.#done((s) => (typeof goal === "string" ? s.describeGoal(goal) : s.setGoal(goal))),
+      set: (goal) => this.#done((s) => (typeof goal === "string" ? s.describeGoal(goal) : s.setGoal(said(goal)))),
       edit: (edit) => this.#done((s) => s.editGoal(timed(edit))),
       proposals: () => this.#records().pending ?? [],
       accept: (proposal) => this.#done((s) => s.decide(whole(proposal, "A proposal"), true)),
@@ -402,7 +403,8 @@ export class LiveSession implements Session {
     const work = async (): Promise<Reply> => {
       check(options, ASKED);
       signal?.throwIfAborted();
-      const how = { ...chosen, tools, handled: host.handler !== undefined };
+      // tools and schemas are the caller's own: only what JSON has of them is sent
+      const how = JSON.parse(written({ ...chosen, tools, handled: host.handler !== undefined }));
       try {
         return await this.#stoppable(ends, (inner, end) => {
           const asked = use(inner, how, end, (step) => stream.push(step));
@@ -520,6 +522,12 @@ function outcomeOf(event: SessionEvent): CompactionOutcome | undefined {
 const ASKED = [
   "signal", "tools", "maxTokens", "temperature", "topP", "minP", "repeatPenalty", "seed", "stop", "format", "think", "dialect",
 ];
+
+/** A goal that was given, or `null` for none. Nothing at all is a mistake, and takes no goal away. */
+function said(goal: Goal | null | undefined): Goal | null {
+  if (goal === undefined) throw new PalimpsestError("bad_input", "goals.set() needs a goal, the words of one, or null for none.");
+  return goal;
+}
 
 /** A change of a goal with its time, where it has one. */
 function timed(edit: GoalEdit): DatedEdit {

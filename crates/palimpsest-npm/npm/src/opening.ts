@@ -42,6 +42,9 @@ export async function openSession(options: SessionOptions, files: Files | undefi
     throw new PalimpsestError("invalid_options", "`llm` must be ollama(), openai(), or an object with a function `chat`.");
   }
   const storage = adapter(store);
+  if (storage === undefined && typeof store !== "string") {
+    throw new PalimpsestError("invalid_options", '`store` must be "memory", "indexeddb" or a storage of yours.');
+  }
   if (durability !== undefined && durability !== "strict" && durability !== "relaxed") {
     throw new PalimpsestError("invalid_options", '`durability` is "strict" or "relaxed".');
   }
@@ -54,7 +57,7 @@ export async function openSession(options: SessionOptions, files: Files | undefi
   const given: Opening = {
     ...plain,
     window: tokens,
-    store: typeof store === "object" ? "host" : store,
+    store: typeof store === "string" ? store : "host",
     client: llm !== undefined && address === undefined,
     server: address,
     policy: policyText(policy),

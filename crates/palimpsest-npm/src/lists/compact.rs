@@ -82,7 +82,6 @@ impl Options {
 /// What a summariser is asked for, as a caller reads it.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[cfg_attr(test, derive(ts_rs::TS))]
 struct Job<'a> {
     id: u32,
     part: u32,

@@ -30,7 +30,6 @@ struct Options {
 
 /// A session in a list.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
 struct Listed {
     id: String,
     title: String,
