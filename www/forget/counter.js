@@ -8,4 +8,4 @@ let estimator;
 export const counterOf = () => (estimator ??= call("countTokens()", (module) => module.Counter.estimator()));
 
 /** Tokens of a list of messages as a prompt. */
-export const countTokens = (messages) => call("countTokens()", () => JSON.parse(counterOf().countMessages(toText(messages))));
+export const countTokens = (messages) => call("countTokens()", () => counterOf().countMessages(toText(messages)));

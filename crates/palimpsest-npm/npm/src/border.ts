@@ -1,5 +1,5 @@
-// What crosses between the module and the TypeScript around it, where no public type says it. The declarations of the
-// module's functions name these types and the public ones (`src/types.rs`).
+// Types of values that cross between the module and the TypeScript around it, where no public type says it. The declarations
+// of the module's functions name these types and the public ones (`src/types.rs`).
 
 import type { CompactOptions, CompactReport, CompactState, SummaryJob } from "./compact.js";
 import type { FoundBranch, FoundConversation, FoundMessage, ImportReport } from "./conversations.js";
@@ -18,16 +18,16 @@ export function parsed<T>(text: Text<T>): T {
 /** A list of messages on its way back: a number stands for the caller's own message of that index. */
 export type Items = readonly unknown[];
 
-/** What {@link import("./compact.js").compact} takes, without what crosses beside it. */
+/** Options of `compact`, without those that cross beside them. */
 export type Compacting = Omit<CompactOptions, "tokenizer" | "state" | "tools" | "policy"> & { policy?: string | undefined; rules?: unknown; model?: string };
 
-/** What a compaction of a list comes to. */
+/** The result of a compaction of a list. */
 export interface Fitting {
   messages: Items;
   report: CompactReport;
 }
 
-/** The same with what is kept for the next one. */
+/** The same with the state for the next one. */
 export interface Compacted extends Fitting {
   state: CompactState;
 }
@@ -35,13 +35,13 @@ export interface Compacted extends Fitting {
 /** A step of a compaction whose summaries somebody else writes. */
 export type Step = { job: SummaryJob } | Compacted;
 
-/** What a list was found to be. */
+/** The findings in a list. */
 export type Checked = Omit<Validation<unknown>, "repaired"> & { repaired?: Items };
 
-/** What a file held up to here, in order. */
+/** A piece of a file: a message, or the end of a conversation. */
 export type Piece = [0, FoundMessage] | [1, ConversationEnd];
 
-/** What is known of a conversation at its end. Its messages are named by their numbers. */
+/** A conversation at its end. Its messages are named by their numbers. */
 export type ConversationEnd = Omit<FoundConversation, "messages" | "branches"> & {
   shown: number[];
   branches: (Omit<FoundBranch, "messages"> & { messages: number[] })[];
@@ -53,20 +53,20 @@ export interface FileEnd {
   report: ImportReport;
 }
 
-/** Where a server is. */
+/** The address of a server. */
 export interface Address {
   protocol: "ollama" | "openai" | "llama.cpp";
   url: string;
   key: string;
 }
 
-/** Which store. */
+/** The place of sessions. */
 interface Kept {
   store: "memory" | "indexeddb" | "host";
   database?: string | undefined;
 }
 
-/** What a session is opened with. */
+/** Options of `openSession` that cross. */
 export type Opening = Kept &
   Pick<SessionOptions, "id" | "model" | "demands" | "system" | "title" | "thinking" | "mode" | "takeOver" | "file" | "trustFile" | "otherSessions"> & {
     window: number | undefined;
@@ -77,10 +77,10 @@ export type Opening = Kept &
     server: Address | undefined;
   };
 
-/** What a library is opened with. */
+/** Options of `openLibrary` that cross. */
 export type OpeningLibrary = Kept;
 
-/** How a session's window is made smaller. */
+/** Options of a session's compaction. */
 export interface Shrinking {
   focus?: string;
   mostSeconds?: number;
@@ -111,13 +111,13 @@ export interface SentWindow {
   tokens: number;
 }
 
-/** What a list that was taken over has brought. */
+/** The change that a list which was taken over has brought. */
 export interface Synced {
   added: number[];
   branched: boolean;
 }
 
-/** What is never summarised. */
+/** Content that is never summarised. */
 export interface SessionRecords {
   system: string;
   goal?: SessionGoal;
@@ -125,7 +125,7 @@ export interface SessionRecords {
   pending?: GoalProposal[];
 }
 
-/** What is shown of the tools' words. */
+/** Figures of the tools' words in the window. */
 export interface SessionFigures {
   tools: ToolFigures[];
   total: ToolFigures;
@@ -137,19 +137,19 @@ export interface StoredSessions {
   damaged: string[];
 }
 
-/** What became of an archive. */
+/** The session of an archive, and what became of it. */
 export interface RestoredArchive {
   id: string;
   became: "made" | "there" | "continued" | "beside";
 }
 
-/** What went with a session. */
+/** The end of a session. */
 export interface PurgedSession {
   released: number;
   kept: boolean;
 }
 
-/** What could be read of a session. */
+/** The readable rest of a session. */
 export interface SalvagedSession {
   text: string;
   losses: Loss[];

@@ -24,7 +24,7 @@ pub(super) fn value(text: &str) -> Result<Value, Error> {
     read.map_err(|what| reader.error(what))
 }
 
-/// What is wrong where the reader stands.
+/// A fault at the place where the reader stands.
 type Wrong = &'static str;
 
 struct Reader<'a> {
