@@ -64,7 +64,8 @@ test("pi", { timeout: 240_000 }, async () => {
       assert.ok(summary.length < 8000, `${summary.length} characters`);
     }
     assert.notEqual(got.first.firstKeptEntryId, got.second.firstKeptEntryId);
-    assert.ok(got.first.tokensBefore > got.first.estimatedTokensAfter);
+    // the request before the first one was fitted a moment ago, so there is little to gain
+    assert.ok(got.second.tokensBefore > got.second.estimatedTokensAfter);
     assert.ok(JSON.stringify(server.requests.at(-1).messages).includes(ledger(37).slice(0, 60)), "what came last is there");
   } finally {
     await server.close();
