@@ -28,7 +28,7 @@ pub(super) struct Candidate {
     pub(super) records: Option<Records>,
     /// What is new in them.
     pub(super) found: Found,
-    /// What was noticed in the summaries.
+    /// Things that were noticed in the summaries.
     pub(super) noticed: Noticed,
     /// What each pass took.
     pub(super) passes: Vec<Shed>,

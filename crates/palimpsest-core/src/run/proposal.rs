@@ -98,7 +98,7 @@ fn note_retention(chosen: &mut Candidate) {
     chosen.context.view.layers[place] = Rc::new(written);
 }
 
-/// What the user should know stands first, what was noticed in summaries last.
+/// Puts warnings for the user first, and things that were noticed in summaries last.
 fn adjustments(cautions: &[Caution], done: Vec<Adjustment>, noticed: Noticed) -> Vec<Adjustment> {
     let Noticed {
         struck,

@@ -190,7 +190,7 @@ pub(super) struct Written {
     pub(super) author: Author,
 }
 
-/// What was noticed in the summarisers' answers, for the report.
+/// Things that were noticed in the summarisers' answers, for the report.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Noticed {
     /// Statements that were struck out, because their messages do not say what they name.

@@ -4,7 +4,7 @@
 import type { CompactOptions, CompactReport, CompactState, SummaryJob } from "./compact.js";
 import type { FoundBranch, FoundConversation, FoundMessage, ImportReport } from "./conversations.js";
 import type { Loss, StoredSession } from "./library.js";
-import type { ChatMessageLike, GoalEdit, GoalProposal, SessionEvents, SessionGoal, SessionOptions, SessionPin, Skill, ToolFigures } from "./session.js";
+import type { ChatMessageLike, GoalEdit, GoalProposal, Session, SessionEvents, SessionGoal, SessionOptions, SessionPin, ToolFigures } from "./session.js";
 import type { Validation } from "./validate.js";
 
 /** JSON text of a value: messages, and whatever else holds names of the caller's own. */
@@ -81,26 +81,13 @@ export type Opening = Kept &
 export type OpeningLibrary = Kept;
 
 /** Options of a session's compaction. */
-export interface Shrinking {
-  focus?: string;
-  mostSeconds?: number;
-  extractive?: boolean;
-  upTo?: number;
-  from?: number;
-  to?: number;
-  layer?: number;
-}
+export type Shrinking = Omit<NonNullable<Parameters<Session["compact"]>[0]>, "signal"> & { layer?: number };
 
 /** A change of a goal, and when it was made: milliseconds since 1970. */
 export type DatedEdit = GoalEdit & { at?: number };
 
 /** Parts of the system message that change. */
-export interface PromptParts {
-  base?: string;
-  mandates?: string;
-  checks?: string;
-  skills?: readonly Skill[];
-}
+export type PromptParts = Parameters<Session["prompt"]["set"]>[0];
 
 /** An event as the module tells it. */
 export type HostEvent = { [Name in keyof SessionEvents]: { event: Name } & SessionEvents[Name] }[keyof SessionEvents];

@@ -59,7 +59,7 @@ export interface Policy {
   demands?: Demands;
   /** A line before the layers. */
   slotPrefix?: string;
-  /** How detailed a new layer is: as detailed as can be (`age`), or less for more than 2,000 and 3,000 covered tokens (`size`). */
+  /** The detail of a new layer: all of it (`age`), or less for more than 2,000 and 3,000 covered tokens (`size`). */
   levels?: "age" | "size";
   /** How layers get shorter with age. */
   fading?: { by: "notes" } | { by: "cascade"; sizes: number[] } | { by: "ratios"; largest: number; percent: number[] } | { by: "single"; tokens: number };

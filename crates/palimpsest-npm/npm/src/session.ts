@@ -187,7 +187,7 @@ export interface CompactionReport {
   adjustments: string[];
   /** A stable name for each of the adjustments, in their order. */
   codes?: string[];
-  /** What to look at, though it went well: marks that were dropped or not found, references that stay. */
+  /** Warnings though it went well: marks that were dropped or not found, references that stay. */
   cautions?: { code: "mark_dropped" | "watermark_not_found" | "not_released"; tool?: string; reference?: OffloadedResult }[];
   /** Offloaded results that the new layer covers: their references left the window, their texts stay in the history. */
   released?: OffloadedResult[];
@@ -201,7 +201,7 @@ export interface CompactionReport {
   took?: number;
   /** The same for each stage; `summarize` holds the wait for a model. */
   stages?: { stage: CompactionStage; ms: number }[];
-  /** What the last stage found: whether the new window holds what it must, its tokens, its limit, the share of facts. */
+  /** The findings of the last stage: whether the new window holds what it must, its tokens, its limit, the share of facts. */
   verification?: { valid: boolean; tokens: number; limit: number; retention: number };
 }
 
@@ -274,7 +274,7 @@ export interface SessionBudget {
   over: number;
   /** Tokens that the server has to read at the next request: all, if something before the last messages has changed. */
   reread: number;
-  /** Where the watermark is, if there is one or the policy sets one. */
+  /** The watermark, if there is one or the policy sets one. */
   watermark?: {
     /** The first message after it. */
     boundary?: number;
@@ -284,7 +284,7 @@ export interface SessionBudget {
     waitsFor?: string;
     /** Messages before it that stay whole. */
     anchors: number;
-    /** What stays besides text before it: so many of the newest results, those that failed, so many of the best. */
+    /** The content that stays besides text before it: so many of the newest results, those that failed, so many of the best. */
     stays?: { keep: number; keepErrors: boolean; keepBest: number };
     /** What sets one: calls of tools that match, a compaction, so many tokens, the end of a task. */
     marks: { tools: string; onActivate: boolean; everyTokens: number; atTasks: boolean };
@@ -514,9 +514,9 @@ export interface SessionLayer {
   replaces: number[];
   /** The compaction of the session that wrote it, from 1. */
   number: number;
-  /** How often the text was made shorter: 1 for the first form. */
+  /** The number of times that the text was made shorter: 1 for the first form. */
   compressions: number;
-  /** How often layers were joined to it. */
+  /** The number of times that layers were joined to it. */
   rank: number;
   /** Whether it was cut without a model, so that {@link Session.rest} writes it again. */
   isCut?: boolean;
