@@ -334,3 +334,59 @@ test("a conversation that rests is compacted", async () => {
   assert.deepEqual([got.during, got.over], [0, true]);
   assert.deepEqual(got.after, [1, true, 1]);
 });
+
+/** B4: whatever a trigger is a share of, it fires there, with the error of the estimate on the safe side, and the window is below it afterwards. */
+test("triggers fire where they say, and the window is below them afterwards", async () => {
+  const got = await run(`
+    const llm = { chat: (request) => "Noted: parcel " + request.messages.length + " goes to its gate, and the driver signs for it before noon." };
+    for (const of of ["available", "window_less_fixed", "window", "window_less_tier"]) {
+      const runs = [];
+      let full = 0;
+      const session = await openSession({ model: "any", llm, window: 4096, system: "You send parcels.", policy: { triggers: [{ on: "fill", of, at: 0.7 }] } });
+      session.on("compressed", ({ report }) => runs.push({ before: report.before, after: report.after, trigger: session.budget().trigger, was: full }));
+      for (let turn = 0; turn < 50; turn++) {
+        full = session.budget().trigger;
+        await session.send(talk(1, 2 * turn)[0].content).reply();
+        await new Promise((done) => setTimeout(done, 20));
+      }
+      out[of] = runs;
+      await session.close();
+    }
+  `);
+  const first = {};
+  for (const [of, runs] of Object.entries(got)) {
+    assert.ok(runs.length > 0, `${of}: none`);
+    first[of] = runs[0].was;
+    for (const { before, after, trigger, was } of runs) {
+      assert.ok(before >= 0.8 * was, `${of}: ${before} is far below ${was}`);
+      assert.ok(after < trigger, `${of}: ${after} is not below ${trigger}`);
+    }
+  }
+  assert.equal(first.window, Math.floor(0.7 * 4096));
+  assert.ok(first.available < first.window_less_tier && first.window_less_tier < first.window && first.window < first.window_less_fixed, JSON.stringify(first));
+});
+
+/** B4: whatever its triggers are, a session is compacted by hand, and after a refusal of the model's. */
+test("by hand and after a refusal every policy compacts", async () => {
+  const got = await run(`
+    let refusals = 0;
+    const llm = { chat: ({ purpose }) => {
+      if (purpose === "chat" && refusals-- > 0) throw Object.assign(new Error("too long"), { code: "overflow", details: { prompt: 5000, window: 4096 } });
+      return "It fits.";
+    } };
+    for (const triggers of [[], [{ on: "messages", count: 1000 }], [{ on: "fill", of: "window", at: 0.9 }]]) {
+      const session = await openSession({ model: "any", llm, window: 4096, policy: { triggers } });
+      await session.append(talk(44));
+      const full = session.window().tokens;
+      refusals = 1;
+      const text = await session.send("Does it fit?").text();
+      const refused = session.window().tokens;
+      await session.append(talk(20, 44));
+      const before = session.window().tokens;
+      await session.compact({ extractive: true });
+      (out.rows ??= []).push([text, refused < full, session.window().tokens < before]);
+      await session.close();
+    }
+  `);
+  assert.deepEqual(got.rows, Array(3).fill(["It fits.", true, true]));
+});

@@ -218,6 +218,7 @@ const GUIDE = [
   ["library.delete(sessions[0].id)", /^japan .*"\d{4}-/m],
   ["library.restoreArchive(backup)", /there$/],
   ["library.salvage(id)", /^$/],
+  ["compactAsync(", /^1 false$/],
   ["// page.ts", /"messages":\[\{"role":"user","content":"Hello"\}\]/],
   ["const app = await mount", /^(\S+\n)*\S*$/],
   ["const { engine } = await mount", /^2 2 \w+\nnothing to compress$/],
@@ -242,10 +243,10 @@ test("the guide", async () => {
   for (const [i, code] of blocks.entries()) fs.writeFileSync(path.join(place, code.includes("// worker.ts") ? "worker.ts" : `${i}.ts`), code);
   const sources = fs.readdirSync(place).map((name) => path.join(place, name));
   spawnSync(process.execPath, [path.join(root, "tests/node_modules/typescript/bin/tsc"), "--noCheck", "--ignoreConfig", "--target", "ES2022", "--module", "ESNext", "--moduleResolution", "Bundler", "--outDir", place, ...sources]);
-  const entry = { palimpsest: "index.js", "palimpsest-ui": "ui.js" };
+  const entry = { palimpsest: "palimpsest/dist/index.js", "palimpsest/async": "palimpsest/dist/async.js", "palimpsest-ui": "palimpsest-ui/dist/ui.js" };
   for (const name of fs.readdirSync(place).filter((one) => one.endsWith(".js"))) {
     const file = path.join(place, name);
-    fs.writeFileSync(file, fs.readFileSync(file, "utf8").replace(/from "(palimpsest(?:-ui)?)"/g, (_, name) => `from "../${name}/dist/${entry[name]}"`));
+    fs.writeFileSync(file, fs.readFileSync(file, "utf8").replace(/from "(palimpsest(?:-ui|\/async)?)"/g, (_, name) => `from "../${entry[name]}"`));
   }
   fs.copyFileSync(path.join(root, "crates/palimpsest-browser/testing/storage.js"), path.join(place, "storage.js"));
   fs.writeFileSync(path.join(place, "chat.html"), '<!doctype html><html lang="en"><link rel="icon" href="data:,"><title>T</title><div id="chat"></div></html>');

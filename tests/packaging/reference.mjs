@@ -17,6 +17,7 @@ export const NAMED = ["ai@6", "@langchain/core@1", "@langchain/langgraph@1", "la
 /** Every entry that a program imports, and the file of its declarations. */
 const ENTRIES = {
   palimpsest: "index",
+  "palimpsest/async": "async",
   "palimpsest/ai-sdk": "ai-sdk",
   "palimpsest/langchain": "langchain",
   "palimpsest/langgraph": "langgraph",

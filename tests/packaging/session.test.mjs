@@ -169,7 +169,7 @@ test("an assumed window and the place of a session are said", async () => {
   const got = await run(`
     const told = async (options) => {
       const codes = [];
-      const session = await openSession({ model: "m", ...options, onEvent: (event) => { if (event.type === "warning") codes.push(event.code, /8192|8,192/.test(event.message)); } });
+      const session = await openSession({ model: "m", ...options, onEvent: (event) => { if (event.type === "warning") codes.push(event.code, /4096|4,096/.test(event.message)); } });
       await new Promise((done) => setTimeout(done, 20));
       const { window, store } = session.info;
       await session.close();
@@ -177,14 +177,14 @@ test("an assumed window and the place of a session are said", async () => {
     };
     const store = memoryStorage();
     out.assumed = await told({});
-    out.named = await told({ window: 4096 });
+    out.named = await told({ window: 8192 });
     out.made = await told({ id: "s", store });
     out.again = await told({ id: "s", store });
   `);
-  assert.deepEqual(got.assumed, [["window_assumed", true], 8192, "memory"]);
-  assert.deepEqual(got.named, [[], 4096, "memory"]);
-  assert.deepEqual(got.made, [["window_assumed", true], 8192, "given"]);
-  assert.deepEqual(got.again, [[], 8192, "given"], "the session knows its window");
+  assert.deepEqual(got.assumed, [["window_assumed", true], 4096, "memory"]);
+  assert.deepEqual(got.named, [[], 8192, "memory"]);
+  assert.deepEqual(got.made, [["window_assumed", true], 4096, "given"]);
+  assert.deepEqual(got.again, [[], 4096, "given"], "the session knows its window");
 });
 
 /** B1: a window is named, too, for a session and for a change of its model; the number shown is the number that the server is asked for. */
@@ -338,6 +338,39 @@ test("a conversation with an Ollama, and its tools", async () => {
   } finally {
     await fake.close();
   }
+});
+
+/** B6: how full a window is, is known without counting it anew, also beside the count that a provider gave. */
+test("a budget costs the same however long the session is", async () => {
+  const got = await run(`
+    const llm = { async *chat({ messages }) { yield "Yes."; yield { type: "usage", promptTokens: Math.round(messages.reduce((sum, m) => sum + 4 + m.content.length / 3.5, 0)), completionTokens: 2 }; } };
+    const median = (session) => {
+      const times = Array.from({ length: 101 }, () => {
+        const began = performance.now();
+        session.budget();
+        return performance.now() - began;
+      });
+      return times.sort((a, b) => a - b)[50];
+    };
+    const sessions = [];
+    for (const n of [500, 20000]) {
+      const session = await openSession({ model: "any", llm, window: 4_000_000 });
+      await session.append(Array.from({ length: n }, (_, i) => ({ role: i % 2 ? "assistant" : "user", content: "Parcel " + i + " goes to gate " + (i % 9) + "." })));
+      sessions.push(session);
+    }
+    const both = () => { const [few, many] = sessions.map(median); return many / few; };
+    both();
+    out.estimated = both();
+    out.guessed = sessions.map((session) => session.budget().used.tokens);
+    for (const session of sessions) await session.send("Is it there?").reply();
+    out.read = sessions.map((session) => session.budget().used.tokens);
+    for (const session of sessions) await session.append(Array.from({ length: 100 }, (_, i) => ({ role: i % 2 ? "assistant" : "user", content: "Then " + i })));
+    out.measured = both();
+    for (const session of sessions) await session.close();
+  `);
+  console.log(`# a budget at 20,000 messages costs ${got.estimated.toFixed(2)} times that at 500, ${got.measured.toFixed(2)} beside a provider's count`);
+  assert.ok(got.read.every((tokens, at) => Math.abs(tokens - got.guessed[at]) > 0.01 * tokens), "the provider's count holds");
+  assert.ok(got.estimated < 4 && got.measured < 4, JSON.stringify(got));
 });
 
 /** E1: the window that a server was started with holds from the first message on, however the server tells it; one that

@@ -6,6 +6,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import { startFake } from "../ollama/fake.mjs";
+import { defaultModels } from "../ollama/fake/models.mjs";
 import { install, remove, root, runAsync } from "./consumer.mjs";
 
 let folder;
@@ -380,6 +381,32 @@ test("reliability stays between 0 and 1 and is less for smaller models", async (
   const known = got.runs.slice(1);
   assert.ok(got.runs[0].every(([, score]) => score === null), "of an unknown size there is no score");
   for (const [n, run] of known.entries()) if (n > 0) run.forEach(([, score], at) => assert.ok(score >= known[n - 1][at][1], `${score} of a larger model`));
+});
+
+/** G5: how large a model is, its server says; its name counts where the server does not, and with neither it stays unknown. */
+test("the size of a model is what its server says, else what its name says", async () => {
+  const scores = {};
+  for (const [name, size] of [["house", "0.5B"], ["house", "70.6B"], ["house:0.5b", "70.6B"], ["house:0.5b", ""], ["house", ""]]) {
+    const [one] = defaultModels();
+    const models = [{ ...one, name, details: { ...one.details, parameter_size: size } }];
+    const fake = await startFake({ models, replies: ["Yes."] });
+    try {
+      const got = await run(`
+        const session = await openSession({ model: ${JSON.stringify(name)}, window: 1024, llm: ollama({ url: ${JSON.stringify(fake.url)} }) });
+        await session.send("Are you there?").reply();
+        await session.append(talk(30));
+        await session.compact({ extractive: true });
+        out.score = session.reliability().score;
+        await session.close();
+      `);
+      scores[`${name} ${size}`] = got.score;
+    } finally {
+      await fake.close();
+    }
+  }
+  const [small, large, told, named, unknown] = Object.values(scores);
+  assert.ok(small > 0 && small < large, JSON.stringify(scores));
+  assert.deepEqual([told, named, unknown], [large, small, null], JSON.stringify(scores));
 });
 
 /** I5, S5: one that frees too little changes nothing and says why; how the last compaction ended is known later, too. Over a storage of one's own writes wait for the

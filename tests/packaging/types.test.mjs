@@ -45,7 +45,7 @@ for (const [module, moduleResolution] of [["NodeNext", "NodeNext"], ["ESNext", "
       }
     }
     assert.ok(own.length >= 14 && framework.length >= 4, `${own.length} and ${framework.length} examples`);
-    const entries = ["palimpsest", "palimpsest-inline", "palimpsest/slim", "palimpsest/ai-sdk", "palimpsest/tanstack-ai", "palimpsest/openai-agents", "palimpsest/mastra", "palimpsest/pi", "palimpsest/opencode", "palimpsest/openclaw", "palimpsest/react", "palimpsest/node", "palimpsest/storage", "palimpsest/testing", "palimpsest-ui", "palimpsest-ui/vscode-host"].map((name, i) => `import * as e${i} from "${name}"; void e${i};`);
+    const entries = ["palimpsest", "palimpsest-inline", "palimpsest/slim", "palimpsest/async", "palimpsest/ai-sdk", "palimpsest/tanstack-ai", "palimpsest/openai-agents", "palimpsest/mastra", "palimpsest/pi", "palimpsest/opencode", "palimpsest/openclaw", "palimpsest/react", "palimpsest/node", "palimpsest/storage", "palimpsest/testing", "palimpsest-ui", "palimpsest-ui/vscode-host"].map((name, i) => `import * as e${i} from "${name}"; void e${i};`);
     fs.writeFileSync(path.join(folder, "entries.ts"), entries.join("\n"));
     // our own declarations are checked to the last line; those of the frameworks are theirs
     tsc({ module, moduleResolution }, ["entries.ts", ...own], false);

@@ -710,7 +710,7 @@ test("a mounted app", async () => {
     await inside(() => globalThis.app.setModel("qwen3:4b"));
     await until(page, () => /qwen3:4b/.test(document.querySelector("#chat > div").shadowRoot.querySelector(".model").textContent));
 
-    // one in a document
+    // one in an element
     const code = await page.evaluate(async () => {
       const { mount } = await import("./palimpsest-ui/dist/ui.js");
       return mount(document.getElementById("chat")).then(() => "mounted", (error) => `${error.name} ${error.code}`);
@@ -918,30 +918,93 @@ test("bad input of mount", async () => {
   }
 });
 
-/** A module that traps while a timer calls it says so in the element where the app stands. */
-test("a mounted app that traps says so", async () => {
-  const server = await serve(path.join(folder, "plain"));
+/**
+ * I10, B8: a document has as many apps as it has elements for them, over one storage, each with its own memory, settings and looks.
+ * An app that traps says so in its element, and one that is taken away takes nothing along: the other goes on.
+ */
+test("two apps in one document", async () => {
+  const fake = await startFake({ replies: ["The first answers.", "The second answers.", "The first goes on.", "A third answers."] });
+  const server = await serve(path.join(folder, "plain"), { policy: POLICY.replace("connect-src 'self'", `connect-src 'self' ${fake.url}`) });
   const page = await chrome.browser.newPage();
+  await page.setViewport({ width: 1200, height: 900 });
   try {
-    await page.goto(`${server.url}/mounted.html`);
-    const said = await page.evaluate(async () => {
-      const { mount } = await import("./palimpsest-ui/dist/ui.js");
-      const app = await mount(document.getElementById("chat"));
-      const exports = await (await import("./palimpsest-ui/dist/ui/palimpsest_web.js")).default();
-      const back = Object.keys(exports).find((name) => name.includes("convert__closures"));
-      // a closure that is not there
-      setTimeout(() => { try { exports[back](0x7ffffff0, 0); } catch { /* told already */ } });
-      const within = document.getElementById("chat").firstElementChild;
-      const find = () => (within.shadowRoot ?? within).querySelector(".crash");
-      for (let n = 0; n < 100 && find() === null; n += 1) await new Promise((resolve) => setTimeout(resolve, 50));
-      const words = find()?.textContent;
-      app.unmount?.();
-      return words;
+    const problems = await watched(page);
+    await page.evaluateOnNewDocument(() => {
+      // each instance can be made to trap when something calls it back
+      globalThis.instances = [];
+      const own = WebAssembly.instantiate;
+      WebAssembly.instantiate = async (...given) => {
+        const made = await own.apply(WebAssembly, given);
+        const one = { traps: false };
+        globalThis.instances.push(one);
+        const exports = { ...made.exports };
+        for (const name of Object.keys(exports).filter((name) => name.includes("convert__closures"))) {
+          const call = exports[name];
+          exports[name] = (...args) => {
+            if (one.traps) throw new WebAssembly.RuntimeError("unreachable");
+            return call(...args);
+          };
+        }
+        return Object.create(WebAssembly.Instance.prototype, { exports: { value: exports } });
+      };
     });
-    assert.match(said ?? "nothing", /Your data is safe.*RuntimeError/s);
+    await page.goto(`${server.url}/mounted.html`);
+    await page.evaluate(async (address) => {
+      const { mount } = await import("./palimpsest-ui/dist/ui.js");
+      const [one, two] = ["chat", "second"].map((id) => document.getElementById(id) ?? Object.assign(document.createElement("div"), { id }));
+      for (const el of [one, two]) el.style.height = "420px";
+      document.body.append(two);
+      globalThis.heard = { chat: [], second: [] };
+      globalThis.begin = (id, theme) => {
+        const all = new Map([["palimpsest.settings", JSON.stringify({ address, language: "en", titles: false })]]);
+        const settings = { getItem: (k) => all.get(k) ?? null, setItem: (k, v) => void all.set(k, v), removeItem: (k) => void all.delete(k) };
+        return mount(document.getElementById(id), { settings, theme, onEvent: (event) => globalThis.heard[id].push(event.type) });
+      };
+      globalThis.apps = { chat: await begin("chat", "light"), second: await begin("second", "dark") };
+      globalThis.inside = (id) => document.querySelector(`#${id} > div`).shadowRoot;
+    }, fake.url);
+    const talk = async (id, text, answer) => {
+      await until(page, (id) => /:/.test(inside(id).querySelector("#model").textContent), id);
+      await page.evaluate((id) => apps[id].focus(), id);
+      await until(page, (id) => inside(id).activeElement?.id === "msg", id);
+      await page.keyboard.type(text);
+      await page.keyboard.press("Enter");
+      await until(page, (id, answer) => inside(id).querySelector(".thread").textContent.includes(answer), id, answer);
+    };
+    await talk("chat", "Who is first?", "The first answers.");
+    assert.deepEqual(await page.evaluate(() => [heard.chat.includes("budget-changed"), heard.second.includes("turn-committed")]), [true, false]);
+    await talk("second", "Who is second?", "The second answers.");
+    const apart = await page.evaluate(() => ["chat", "second"].map((id) => [inside(id).querySelector(".thread").textContent.includes("The first"), getComputedStyle(inside(id).querySelector(".palimpsest")).backgroundColor]));
+    assert.deepEqual(apart.map(([first]) => first), [true, false], "each shows its own session");
+    assert.notEqual(apart[0][1], apart[1][1], "each has its own theme");
+    // what the one has said is in the list of the other, where it is read and not written
+    await until(page, () => /Who is first/.test(inside("second").querySelector(".side").textContent));
+    await page.evaluate(() => [...inside("second").querySelectorAll(".side a, .side button")].find((row) => /Who is first/.test(row.textContent)).click());
+    await until(page, () => inside("second").querySelector(".thread").textContent.includes("The first answers.") && /Read-only/.test(inside("second").textContent));
+    await page.evaluate(() => apps.second.newSession());
+    await until(page, () => !/Read-only/.test(inside("second").textContent));
+
+    // the second traps, and says so; the first goes on
+    await page.evaluate(() => {
+      instances[1].traps = true;
+      inside("second").querySelector("#msg").dispatchEvent(new Event("input", { bubbles: true }));
+    });
+    await until(page, () => /Your data is safe.*RuntimeError/s.test(inside("second").querySelector(".crash")?.textContent ?? ""));
+    await talk("chat", "Are you still there?", "The first goes on.");
+    assert.equal(await page.evaluate(() => inside("chat").querySelector(".crash")), null);
+    // where it stood, another one begins anew
+    await page.evaluate(async () => {
+      apps.second.unmount();
+      apps.chat.unmount();
+      apps.second = await begin("second", "dark");
+    });
+    assert.equal(await page.evaluate(() => document.getElementById("chat").childNodes.length), 0);
+    await talk("second", "And you?", "A third answers.");
+    assert.deepEqual(problems.filter((problem) => !/unreachable/.test(problem)), []);
   } finally {
     await page.close();
     await server.close();
+    await fake.close();
   }
 });
 

@@ -50,7 +50,7 @@ pub use indexed_db::{IndexedDbStore, OpenOptions, StorageEvent};
 pub use local_store::LocalStorageStore;
 pub use model::ServerModel;
 pub use presence::Presence;
-pub use served::served_window;
+pub use served::{ServedModel, served_model};
 pub use tabs::{Changed, Listening, Tabs};
 pub use timer::HostTimer;
 pub use transport::{Answer, ByteStream, Transport, beginning, whole};

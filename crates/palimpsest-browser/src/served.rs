@@ -1,4 +1,4 @@
-//! Asks a server for the window of a model, before the first message goes out.
+//! Asks a server for the window and the size of a model, before the first message goes out.
 
 use palimpsest_core::request::ModelError;
 use palimpsest_engine::ports::Signal;
@@ -10,33 +10,44 @@ use crate::transport::{Transport, whole};
 /// The largest list of models that is read, in bytes.
 const LIST_BYTES: u32 = 8 << 20;
 
-/// Returns the window of `model` in tokens if the server was started with one and reports it. Returns `None` if each
-/// request sets the window (Ollama) or the server does not report it. An error means that the server did not answer.
-pub async fn served_window(
+/// What a server says of one of its models.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct ServedModel {
+    /// The window in tokens, if the server was started with one and reports it. It is `None` where each request sets the
+    /// window (Ollama).
+    pub window: Option<u32>,
+    /// Its parameters as the server writes them, such as `7.6B`.
+    pub parameter_size: Option<String>,
+}
+
+/// Asks a server for one of its models. An error means that the server did not answer.
+pub async fn served_model(
     dialect: Dialect,
     transport: &dyn Transport,
     model: &str,
-) -> Result<Option<u32>, ModelError> {
-    if dialect == Dialect::Ollama {
-        return Ok(None);
-    }
+) -> Result<ServedModel, ModelError> {
     let list = answer(transport, catalog::list(dialect)).await?;
-    let listed = list
+    let mut served = list
         .and_then(|body| catalog::read_list(&body).ok())
-        .and_then(|models| window_of(&models, model));
-    if listed.is_some() || dialect != Dialect::LlamaCpp {
-        return Ok(listed);
+        .and_then(|models| listed(models, dialect, model))
+        .unwrap_or_default();
+    if served.window.is_none() && dialect == Dialect::LlamaCpp {
+        // Older servers report it only here.
+        let props = answer(transport, catalog::props()).await?;
+        served.window = props.and_then(|body| catalog::read_props(&body).ok().flatten());
     }
-    // Older servers report it only here.
-    let props = answer(transport, catalog::props()).await?;
-    Ok(props.and_then(|body| catalog::read_props(&body).ok().flatten()))
+    Ok(served)
 }
 
-/// Finds the window of a model in a list. A server with a single model answers with it under any name.
-fn window_of(models: &[InstalledModel], name: &str) -> Option<u32> {
-    let named = models.iter().find(|m| same_model(&m.name, name));
-    let only = models.first().filter(|_| models.len() == 1);
-    named.or(only)?.window
+/// Finds a model in a list. A server with a single model answers with it under any name, but for Ollama.
+fn listed(mut models: Vec<InstalledModel>, dialect: Dialect, name: &str) -> Option<ServedModel> {
+    let is_only = models.len() == 1 && dialect != Dialect::Ollama;
+    let at = models.iter().position(|m| same_model(&m.name, name));
+    let model = models.swap_remove(at.or(is_only.then_some(0))?);
+    Some(ServedModel {
+        window: model.window,
+        parameter_size: model.parameter_size,
+    })
 }
 
 /// Reads the body of an answer; it is empty if the server does not know the request.

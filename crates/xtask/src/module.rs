@@ -38,7 +38,7 @@ pub(crate) enum Later {
     Fetched,
     /// The same, with names that stay, and the script asks `../parts.js` for each.
     Brought,
-    /// All stays in one module.
+    /// All stays in one module, and the script makes as many instances of it as are wanted ([`make_many`]).
     Together,
 }
 
@@ -242,7 +242,7 @@ fn bind(
             brought(machine, module, folder)?;
             guard(&script)?;
         }
-        Later::Together => {}
+        Later::Together => make_many(&script)?,
     }
     if quality == Quality::Release {
         let scripts = [script, folder.join(LOADER)];
@@ -427,6 +427,57 @@ fn guard_app(machine: &Machine, script: &Path) -> Result<()> {
     let guarded = text.replace(EXPORTS, "wasm = guarded(instance.exports);");
     fs::write(script, format!("{}\n{guarded}", lines.join("\n")))?;
     Ok(())
+}
+
+/// Lets the script make more than one instance of its module: what it keeps for one stands in a function, which is called for
+/// each. Its exports are what that function returns.
+fn make_many(script: &Path) -> Result<()> {
+    let text = fs::read_to_string(script)?;
+    let (body, names) = without_exports(&text)
+        .with_context(|| format!("{} is written otherwise than expected", script.display()))?;
+    fs::write(
+        script,
+        format!(
+            "export function create() {{\n{body}\nreturn {{ start: __wbg_init, exports: {{ {} }} }};\n}}\n",
+            names.join(", ")
+        ),
+    )?;
+    let types = script.with_extension("d.ts");
+    fs::rename(&types, script.with_file_name("exports.d.ts"))?;
+    fs::write(types, CREATED)?;
+    Ok(())
+}
+
+/// The types of what [`make_many`] makes.
+const CREATED: &str = "import type * as exports from \"./exports.js\";
+
+/** What an instance of the module offers. */
+export type Exports = Omit<typeof exports, \"default\" | \"initSync\">;
+
+/** Makes an instance. Its exports may be called once it has started. */
+export declare function create(): { start: typeof exports.default; exports: Exports };
+";
+
+/// A script without its exports, and the names of those. There is none if it has exports of another form, or imports.
+fn without_exports(script: &str) -> Option<(String, Vec<&str>)> {
+    const END: &str = "export { initSync, __wbg_init as default };";
+    let mut body = String::new();
+    let mut names = Vec::new();
+    for line in script.lines().filter(|line| *line != END) {
+        let kept = line.strip_prefix("export ").unwrap_or(line);
+        if kept.len() < line.len() {
+            let name = kept
+                .strip_prefix("function ")
+                .or_else(|| kept.strip_prefix("class "))?;
+            names.push(name.split(['(', ' ']).next()?);
+        }
+        if kept.starts_with("import ") {
+            return None;
+        }
+        body.push_str(kept);
+        body.push('\n');
+    }
+    (script.contains(END) && !names.is_empty()).then_some((body, names))
 }
 
 /// The way in which the generated script takes a module's exports, and what the names of those have in common that something

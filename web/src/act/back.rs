@@ -110,6 +110,11 @@ impl Back {
         self.session.borrow().clone()
     }
 
+    /// Returns `true` if a session is open in which nothing was said.
+    pub(crate) fn is_session_empty(&self) -> bool {
+        self.session().is_some_and(|s| s.message_count() == 0)
+    }
+
     /// Another session is asked for: those asked for before are not shown any more.
     pub(crate) fn wish(&self) -> u32 {
         self.wish.set(self.wish.get() + 1);

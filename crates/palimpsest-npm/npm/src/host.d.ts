@@ -36,6 +36,18 @@ declare module "node:crypto" {
   export function createHash(name: "sha256"): { update(text: string): { digest(form: "hex"): string } };
   export function randomUUID(): string;
 }
+declare module "node:worker_threads" {
+  export class Worker {
+    constructor(file: URL);
+    on(event: "message", heard: (message: never) => void): void;
+    on(event: "error", heard: (error: unknown) => void): void;
+    postMessage(message: unknown): void;
+    ref(): void;
+    unref(): void;
+    terminate(): Promise<number>;
+  }
+  export const parentPort: { postMessage(message: unknown): void; on(event: "message", heard: (message: never) => void): void } | null;
+}
 declare module "node:os" {
   export function hostname(): string;
 }

@@ -15,6 +15,8 @@ export interface Instance<M> {
   call<T>(name: string, use: (module: M) => T): T;
   /** Waits for a promise of the module's, but not past the end of the module: a module that has crashed keeps none. */
   wait<T>(promise: Promise<T>): Promise<T>;
+  /** The module's code, compiled: once it has started. */
+  readonly code: WebAssembly.Module | undefined;
   /** Whether it has come to its end. */
   readonly crashed: boolean;
   /** An error of ours with its class; anything else as it is, unless it is the end of the module. */
@@ -32,6 +34,7 @@ export function instance<M>(
   html: string = PLACES,
 ): Instance<M> {
   let ready = false;
+  let code: WebAssembly.Module | undefined;
   let loading: Promise<void> | undefined;
   let crash: { cause: unknown } | undefined;
   const waiting = new Set<(error: unknown) => void>();
@@ -59,7 +62,9 @@ export function instance<M>(
         try {
           const from = await source();
           if (isBytes(from)) look(from, html);
-          await start({ module_or_path: from });
+          const compiled = isBytes(from) ? await WebAssembly.compile(from) : from;
+          await start({ module_or_path: compiled });
+          code = compiled;
           (exports as { onPanic?: (hears: (why: string) => void) => void }).onPanic?.((why) => void end(why));
           ready = true;
         } catch (error) {
@@ -93,6 +98,9 @@ export function instance<M>(
         waiting.add(reject);
         promise.then(resolve, reject).finally(() => waiting.delete(reject));
       });
+    },
+    get code() {
+      return code;
     },
     get crashed() {
       return crash !== undefined;

@@ -80,7 +80,7 @@ export interface SessionOptions {
   /** The model's name, as its server knows it. */
   model: string;
   /**
-   * The model's context window: a number of tokens, or a named size. If a new session is not told, 8,192 tokens are assumed, and
+   * The model's context window: a number of tokens, or a named size. If a new session is not told, 4,096 tokens are assumed, and
    * a `warning` says so: the code is `window_assumed`.
    */
   window?: number | WindowName;

@@ -2,15 +2,15 @@
 
 /// <reference lib="esnext.disposable" preserve="true" />
 
-import start, * as exports from "./ui/palimpsest_web.js";
+import { create, type Exports } from "./ui/palimpsest_web.js";
 import symbols from "./ui/sprite.js";
 import { PalimpsestError } from "./errors.js";
 import { MountHost } from "./mount-host.js";
 import { mountedEngine, type MountedEngine } from "./mounted-engine.js";
 import { check } from "./options.js";
-import { instance } from "./instance.js";
+import { instance, type Instance } from "./instance.js";
 import type { SessionEvent } from "./session.js";
-import { open, type WasmSource } from "./source.js";
+import { open, type Code, type WasmSource } from "./source.js";
 import type { StorageAdapter } from "./storage.js";
 import type { Transport } from "./transport.js";
 import type { HostActions, SettingsStore } from "./view.js";
@@ -88,28 +88,32 @@ const NEAR = 80;
 /** Pictures that the app takes to lay a thread out. */
 const FRAMES = 8;
 
-const module = /* @__PURE__ */ instance(
-  start,
-  exports,
-  "mount()",
-  'Give the right one as `wasm`. In Vite, set optimizeDeps: { exclude: ["palimpsest-ui"] }, or import wasm from "palimpsest-ui/palimpsest.wasm?url".',
-);
+/** What says how a bundler finds the module, where the address is wrong. */
+const CURE =
+  'Give the right one as `wasm`. In Vite, set optimizeDeps: { exclude: ["palimpsest-ui"] }, or import wasm from "palimpsest-ui/palimpsest.wasm?url".';
 
-/** The module, compiled: a worker that reads vocabularies runs it, too. */
+/** The module, compiled: every app and the workers that read vocabularies run it. */
 let code: WebAssembly.Module | undefined;
 
-/** There is one app in a document: it has one keyboard, one set of identifiers, one open session. */
-let taken = false;
+/** The code that is being fetched. */
+let coming: Promise<Code> | undefined;
+
+/** An instance of the module whose app was unmounted: the next app takes it. It is never one that has crashed. */
+let spare: Instance<Exports> | undefined;
+
+/** The elements that have an app. */
+const taken = new WeakSet<Element>();
 
 /**
  * Mounts the chat app in an element, in a shadow root of its own: your styles and its do not meet. The element needs a height.
- * There is one mounted app in a document.
+ * A document may have several apps, each in an element of its own. Each is an instance of the module with its own memory, and
+ * they share sessions as two tabs of a browser do: one writes a session, the others read it. Give each its own `settings`.
  *
  * Sessions, the model server, settings, links and files can all be your page's: see {@link MountOptions}. The page's policy
  * needs `script-src 'wasm-unsafe-eval'` and `style-src` and `connect-src` for where the files lie; nothing is evaluated, and no
  * style is inline.
  *
- * @throws {@link PalimpsestError} `invalid_options`; `already_mounted`; `load_failed` if the module or the styles cannot be
+ * @throws {@link PalimpsestError} `invalid_options`; `already_mounted` if the element has an app; `load_failed` if the module or the styles cannot be
  * had, and then the next call tries again.
  *
  * @example
@@ -127,21 +131,43 @@ let taken = false;
  */
 export async function mount(el: HTMLElement, options: MountOptions = {}): Promise<Mounted> {
   refuse(el, options);
-  if (taken) throw new PalimpsestError("already_mounted", "There is one mounted app in a document: unmount the other one first.");
-  taken = true;
+  if (taken.has(el)) {
+    throw new PalimpsestError("already_mounted", "There is an app in this element: unmount it first, or mount this one in another element.");
+  }
+  taken.add(el);
   const place = frame(el, options);
+  const leave = (): void => {
+    place.outer.remove();
+    taken.delete(el);
+  };
+  const module = spare ?? made();
+  spare = undefined;
   try {
     const wasm = options.wasm ?? new URL("./ui/palimpsest_web_bg.wasm", import.meta.url);
     await Promise.all([module.load(() => compiled(wasm)), place.styled]);
-    return await begin(place, options);
   } catch (error) {
-    place.outer.remove();
-    taken = false;
+    leave();
+    spare = module;
     throw error;
   }
+  return begin(module, place, leave, options);
 }
 
-async function compiled(wasm: WasmSource): Promise<BufferSource | WebAssembly.Module> {
+function made(): Instance<Exports> {
+  const { start, exports } = create();
+  return instance(start, exports, "mount()", CURE);
+}
+
+/** The module's code, fetched and compiled once for all apps. */
+function compiled(wasm: WasmSource): Promise<Code> {
+  if (code !== undefined) return Promise.resolve(code);
+  coming ??= fetched(wasm).finally(() => {
+    coming = undefined;
+  });
+  return coming;
+}
+
+async function fetched(wasm: WasmSource): Promise<Code> {
   const from = await open(wasm);
   // what is no module, or may not be compiled here, is told of by who starts it
   code = from instanceof WebAssembly.Module ? from : await WebAssembly.compile(from).catch(() => undefined);
@@ -224,7 +250,7 @@ function sprite(): SVGElement {
   return all;
 }
 
-async function begin({ outer, frame, root }: Place, options: MountOptions): Promise<Mounted> {
+async function begin(module: Instance<Exports>, { frame, root }: Place, leave: () => void, options: MountOptions): Promise<Mounted> {
   const { storage, transport, settings, host: actions = {}, onEvent } = options;
   const host = new MountHost({ storage, transport, settings, actions, onEvent, code });
   const given = (): string => JSON.stringify({
@@ -233,7 +259,7 @@ async function begin({ outer, frame, root }: Place, options: MountOptions): Prom
     address: options.address ?? null,
     ...colours(options.theme),
   });
-  const use = <T>(name: string, act: (app: typeof exports) => T): T => module.call(name, act);
+  const use = <T>(name: string, act: (app: Exports) => T): T => module.call(name, act);
   const ends: (() => void)[] = [];
   let live = true;
   const hear = <K extends keyof HTMLElementEventMap>(type: K, heard: (event: HTMLElementEventMap[K]) => void, capture = false): void => {
@@ -264,7 +290,9 @@ async function begin({ outer, frame, root }: Place, options: MountOptions): Prom
   });
   if (unwatch !== undefined) ends.push(unwatch);
 
+  let crashed = false;
   host.onCrash = (text, detail) => {
+    crashed = true;
     const note = document.createElement("div");
     note.className = "crash";
     note.setAttribute("role", "alert");
@@ -297,8 +325,8 @@ async function begin({ outer, frame, root }: Place, options: MountOptions): Prom
     for (const stop of ends.splice(0)) stop();
     clear();
     host.hush();
-    outer.remove();
-    taken = false;
+    leave();
+    if (!crashed && !module.crashed) spare = module;
   };
   try {
     await stand();
@@ -307,7 +335,7 @@ async function begin({ outer, frame, root }: Place, options: MountOptions): Prom
     throw error;
   }
   if (settings !== undefined) takePlace(host, root);
-  const act = <T>(name: string, then: (app: typeof exports) => T): T => {
+  const act = <T>(name: string, then: (app: Exports) => T): T => {
     if (!live) throw new PalimpsestError("closed", `${name} was called after unmount().`);
     return use(name, then);
   };

@@ -1,7 +1,7 @@
 // The worker in which a mounted app reads its model's vocabulary: `vocabulary.ts` makes it and says what to read. It runs the
 // app's own module, and has no exports.
 
-import start, * as app from "./ui/palimpsest_web.js";
+import { create } from "./ui/palimpsest_web.js";
 import type { FromWorker, ToWorker, Wanted } from "./vocabulary.js";
 
 /** What waits for an answer of the page's, by exchange: one at a time. */
@@ -27,6 +27,7 @@ const host = {
 };
 
 async function read({ code, hosted, address, key, model }: Wanted): Promise<void> {
+  const { start, exports: app } = create();
   await start({ module_or_path: code });
   const done = (await app.vocabulary(hosted ? (host as never) : undefined, address, key, model)) as Uint8Array<ArrayBuffer> | string;
   post({ done }, typeof done === "string" ? [] : [done.buffer]);

@@ -45,8 +45,8 @@ pub(crate) async fn list(back: &Rc<Back>) {
 /// Goes to an empty session: the open one if nothing was said in it, else a new one.
 pub fn new_session() {
     with_engine(|back| async move {
-        let fresh = back.session().is_some_and(|s| s.message_count() == 0);
-        if fresh {
+        // an empty session that another tab writes is of no use here
+        if back.is_session_empty() && !back.follower.get() {
             back.wish_for_this();
         } else {
             create_now(&back).await;

@@ -40,7 +40,7 @@ pub(crate) struct Open {
     /// The server that is asked, if it is one of ours.
     server: Option<Address>,
     /// The model whose window the server was asked for last.
-    window_asked: Mutex<Option<String>>,
+    model_asked: Mutex<Option<String>>,
     /// The session, and the number of our listener on it. Another one after a rollover.
     session: RefCell<(palimpsest_engine::Session, u32)>,
 }
@@ -59,7 +59,7 @@ impl Open {
             model,
             engine,
             server,
-            window_asked: Mutex::new(None),
+            model_asked: Mutex::new(None),
             session: RefCell::new((session, listener)),
         }
     }
@@ -72,22 +72,25 @@ impl Open {
         self.session().head().model
     }
 
-    /// Goes by the window that the server really has, where that is the smaller one. The server is asked once for each
-    /// model; where it cannot be asked now, the next call tries again, and nobody is held up by an error.
+    /// Goes by the window that the server really has, where that is the smaller one, and by the size that it says the model has
+    /// (G5). The server is asked once for each model; where it cannot be asked now, the next call tries again, and nobody is held up by an error.
     pub(crate) async fn heed_server(&self) {
         let Some(server) = &self.server else { return };
-        let mut asked = self.window_asked.lock().await;
+        let mut asked = self.model_asked.lock().await;
         let model = self.model_name();
         if asked.as_ref() == Some(&model) {
             return;
         }
-        let Ok(listed) = server.window_of(&model).await else {
+        let Ok(served) = server.served(&model).await else {
             return;
         };
+        if let Some(size) = &served.parameter_size {
+            self.engine.know_model(&model, size);
+        }
         *asked = Some(model);
         let session = self.session();
         // a smaller one was learned from a refusal, which knows better than a list
-        let smaller = listed.filter(|window| *window < session.head().effective_window());
+        let smaller = served.window.filter(|window| *window < session.head().effective_window());
         if smaller.is_some() {
             // only one who may write can note it; a reader goes by what is noted
             let _ = session.serve_window(smaller).await;

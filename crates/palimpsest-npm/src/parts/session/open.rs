@@ -9,6 +9,7 @@ use palimpsest_browser::{
 };
 use palimpsest_core::error::CoreError;
 use palimpsest_core::mode::Mode;
+use palimpsest_core::model::ASSUMED_WINDOW;
 use palimpsest_core::policy::{Demands, Policy};
 use palimpsest_engine::ports::{LanguageModel, Notify, Store, World};
 use palimpsest_engine::{Accept, Config, Engine, EngineError, MemoryStore, NewSession, Transfer};
@@ -138,13 +139,13 @@ async fn opened(mut options: Options, host: Rc<Host>) -> Result<Session, Failure
             options.policy = Some(with_demands(policy, demands)?);
         }
         if options.window.is_none() {
-            emit(&host, &assumed(defaults.window));
+            emit(&host, &assumed(ASSUMED_WINDOW));
         }
         let id = options.id.unwrap_or_else(|| engine.fresh_id());
         let new = NewSession {
             title: options.title.unwrap_or_default(),
             model: options.model,
-            window: options.window.unwrap_or(defaults.window),
+            window: options.window.unwrap_or(ASSUMED_WINDOW),
             policy: options.policy.unwrap_or(defaults.policy),
             system: options.system.clone().unwrap_or_default(),
             thinking: options.thinking.unwrap_or_default(),

@@ -6,7 +6,7 @@ use futures_channel::mpsc::{self, UnboundedReceiver};
 use futures_util::StreamExt;
 use futures_util::lock::Mutex;
 use js_sys::Promise;
-use palimpsest_browser::{FetchTransport, Patience, ServerModel, served_window};
+use palimpsest_browser::{FetchTransport, Patience, ServedModel, ServerModel, served_model};
 use palimpsest_core::request::{Delta, ModelError};
 use palimpsest_engine::ports::{Abort, LanguageModel};
 use palimpsest_ollama::Dialect;
@@ -48,7 +48,7 @@ impl Protocol {
     }
 }
 
-/// How long the question for the window may take: a message waits for the answer.
+/// How long the question for the model may take: a message waits for the answer.
 const WINDOW_PATIENCE: Patience = Patience {
     first_byte_ms: 3_000,
     idle_ms: 3_000,
@@ -62,10 +62,10 @@ impl Address {
         self.protocol.dialect().name()
     }
 
-    /// The window that the server there has for a model; `None` if it makes room for what it is asked, or does not say.
-    pub(crate) async fn window_of(&self, model: &str) -> Result<Option<u32>, Failure> {
+    /// What the server there says of a model.
+    pub(crate) async fn served(&self, model: &str) -> Result<ServedModel, Failure> {
         let transport = transport(self)?.with_patience(WINDOW_PATIENCE);
-        Ok(served_window(self.protocol.dialect(), &transport, model).await?)
+        Ok(served_model(self.protocol.dialect(), &transport, model).await?)
     }
 
     /// Whether the server there tells what tokens a model has.
