@@ -17,7 +17,7 @@ const compactOnThread = /* @__PURE__ */ onThreads((hears) => {
 });
 
 /**
- * As {@link compact}, and the calling thread goes on meanwhile: the list is read and compacted in a worker (in Node, Deno and Bun in a
+ * As `compact`, and the calling thread goes on meanwhile: the list is read and compacted in a worker (in Node, Deno and Bun in a
  * thread), which is started with the first call and ended when it was idle for half a minute. The result is the same, message by
  * message. What is left to the calling thread is to write the list as JSON and to read the answer.
  *
@@ -25,7 +25,7 @@ const compactOnThread = /* @__PURE__ */ onThreads((hears) => {
  * Trusted Types, a bundler that does not take `dist/compact-worker.js` along, Cloudflare Workers), the list is compacted on the calling
  * thread, in one piece, after what waits there.
  *
- * @throws {@link PalimpsestError} as {@link compact}; what `signal` was aborted with.
+ * @throws a `PalimpsestError` as `compact`; what `signal` was aborted with.
  *
  * @example
  * ```ts
