@@ -137,6 +137,44 @@ test("layers age in levels, and a cut one is written again from its note", async
   assert.deepEqual(got.changed, [1, { by: "model", name: "mine" }, true]);
 });
 
+/** P4: what is free under the target goes to facts that the summary missed, then to the user's own words, then to layers; what is left at last
+ * is less than a layer. */
+test("room that is left is used in its order", async () => {
+  const got = await run(`
+    const { newestLayer, userWords } = resolvePolicy("balanced", 8192);
+    const session = await openSession({ model: "any", window: 8192 });
+    const rows = [];
+    let turn = 0;
+    for (let round = 0; round < 8; round++) {
+      while (session.budget().untilTrigger > 0) {
+        await session.append([
+          ...talk(2, 2 * turn),
+          { role: "user", content: \`Why is fn_\${turn} kept? It costs \${turn} ms since 2024-05-\${String((turn % 28) + 1).padStart(2, "0")}.\` },
+          { role: "assistant", content: \`We decided to keep fn_\${turn} because src/part_\${turn}.rs needs it. It must not change before version \${turn}.2.\` },
+        ]);
+        turn += 1;
+      }
+      const { report } = await session.compact({ extractive: true });
+      const { used, target, segments } = session.budget();
+      const newest = session.layers().at(-1);
+      rows.push({
+        facts: [newest.tokens, report.dropped.length],
+        words: [segments.filter((one) => one.kind === "quoted").reduce((sum, one) => sum + one.count.tokens, 0), report.summarised?.length ?? 0],
+        left: target - used.tokens,
+      });
+    }
+    out.rows = rows;
+    out.shares = [newestLayer, userWords];
+    await session.close();
+  `);
+  const [layer, words] = got.shares;
+  for (const { facts, words: [said, summarised], left } of got.rows) {
+    assert.ok(facts[0] > 0.75 * layer || facts[1] === 0, `facts are dropped with room for them: ${facts}`);
+    assert.ok(said >= 0.75 * words || summarised === 0, `words of the user are left out with room for them: ${said} of ${words}`);
+    assert.ok(left < layer, `${left} tokens are left`);
+  }
+});
+
 /** G3, F 57 to F 60: changes of a goal are read between the fences of the summary's own job, however they are written, and wait
  * for the person. What is forged, unknown or too much changes nothing; what is unknown is counted in the report. */
 test("a summary proposes changes of the goal, and forged ones are text", async () => {
