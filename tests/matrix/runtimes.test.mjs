@@ -26,6 +26,27 @@ const WORK = `
 const HELD = "true,true,true,true,true";
 const source = (entry, how = "await init();") => `import { compact, init, openSession, readConversations, replay } from "${entry}";\nexport async function work() {\n${how}${WORK}}\n`;
 
+/** A list is compacted on another thread, as here, and this one is free for most of that time. */
+const APART = `
+  import { compact, init } from "palimpsest";
+  import { compactAsync } from "palimpsest/async";
+  await init();
+  const list = Array.from({ length: 6000 }, (_, i) => ({ role: i % 2 ? "assistant" : "user", content: "Message " + i + ": parcel " + (1000 + i) + " goes to gate " + (i % 9) + ", never to the neighbour." }));
+  const began = performance.now();
+  const here = JSON.stringify(compact(list, { window: 8192 }));
+  const took = performance.now() - began;
+  let [longest, last, on] = [0, performance.now(), true];
+  const look = () => {
+    longest = Math.max(longest, performance.now() - last);
+    last = performance.now();
+    if (on) setTimeout(look, 1);
+  };
+  look();
+  const there = JSON.stringify(await compactAsync(list, { window: 8192 }));
+  on = false;
+  console.log([here === there, longest < took / 2].join());
+`;
+
 let folder;
 let load;
 before(() => {
@@ -37,6 +58,7 @@ before(() => {
   fs.writeFileSync(manifest, JSON.stringify({ ...JSON.parse(fs.readFileSync(manifest, "utf8")), "@parcel/resolver-default": { packageExports: true } }));
   fs.writeFileSync(path.join(folder, "work.mjs"), source("palimpsest"));
   fs.writeFileSync(path.join(folder, "say.mjs"), 'import { work } from "./work.mjs";\nconsole.log(await work());\n');
+  fs.writeFileSync(path.join(folder, "apart.mjs"), APART);
   fs.writeFileSync(path.join(folder, "page.js"), 'import { work } from "./work.mjs";\nwork().then((said) => { document.getElementById("result").textContent = said; }, (error) => { document.getElementById("result").textContent = `${error.code}: ${error.message}`; });\n');
 });
 after(() => remove(folder));
@@ -49,13 +71,16 @@ function says(program, args, env = {}) {
 test("Deno", () => {
   const deno = "node_modules/@deno/linux-x64-glibc/deno";
   fs.chmodSync(path.join(folder, deno), 0o755);
-  assert.equal(says(deno, ["run", "--no-remote", "--node-modules-dir=manual", "--allow-read", "say.mjs"], { DENO_DIR: path.join(folder, ".deno"), DENO_NO_UPDATE_CHECK: "1" }), HELD);
+  const run = (script) => says(deno, ["run", "--no-remote", "--node-modules-dir=manual", "--allow-read", script], { DENO_DIR: path.join(folder, ".deno"), DENO_NO_UPDATE_CHECK: "1" });
+  assert.equal(run("say.mjs"), HELD);
+  assert.equal(run("apart.mjs"), "true,true");
 });
 
 test("Bun", () => {
   const bun = "node_modules/@oven/bun-linux-x64/bin/bun";
   fs.chmodSync(path.join(folder, bun), 0o755);
   assert.equal(says(bun, ["say.mjs"]), HELD);
+  assert.equal(says(bun, ["apart.mjs"]), "true,true");
 });
 
 /** A bundle of `work` as CommonJS for Node, as an extension of VS Code is. */

@@ -78,3 +78,35 @@ test("Responses items, Gemini contents and Bedrock messages", () => {
   assert.match(errors[0], /^bad_input: .*a HumanMessage of LangChain: give it to fitMessages\(\) of "palimpsest\/langchain"/);
   assert.match(errors[1], /^bad_input: .*found none in an object with info, parts/);
 });
+
+/** A system prompt that is a field of the request takes its room of the window, as one in the list does: in `compact`, in a conversation, in a helper. */
+test("a system prompt beside the list is counted", () => {
+  const got = run(folder, `
+    import { compact, Conversation, countTokens, init } from "palimpsest";
+    import { fitStep } from "palimpsest/ai-sdk";
+    await init();
+    const system = "You find faults in programs, and say where they are. ".repeat(80);
+    const prompt = countTokens(system).tokens;
+    const out = { prompt };
+    const rest = Array.from({ length: 120 }, (_, n) => ({ role: n % 2 ? "assistant" : "user", content: \`Parcel \${1000 + n} weighs \${n % 40} kg, goes to gate \${n % 9}, and the driver of lorry \${(n * 7919) % 997} signs for it.\`.repeat(2) }));
+    const size = (messages) => messages.filter(({ role }) => role !== "system").reduce((sum, one) => sum + countTokens(typeof one.content === "string" ? one.content : one.content.map(({ text }) => text).join("")).tokens + 4, 0);
+    const options = { window: 4096, cache: "none" };
+    const inside = compact([{ role: "system", content: system }, ...rest], options);
+    const beside = compact(rest, { ...options, system });
+    const without = compact(rest, options);
+    out.sizes = [inside, beside, without].map(({ messages }) => size(messages));
+    out.fits = beside.report.after.tokens <= beside.report.limit && beside.report.after.tokens >= size(beside.messages) + 0.9 * prompt;
+    const conversation = new Conversation({ ...options, system });
+    conversation.push(...rest);
+    const again = Conversation.load(conversation.save());
+    out.live = [conversation, again].map((one) => size(one.fit().messages));
+    out.step = size((await fitStep({ ...options, system })({ messages: rest })).messages);
+    out.wrong = (() => { try { compact(rest, { ...options, system: [system] }); return "done"; } catch (error) { return error.code; } })();
+    console.log(JSON.stringify(out));
+  `);
+  const [inside, beside, without] = got.sizes;
+  assert.ok(Math.abs(inside - beside) < 0.1 * inside, JSON.stringify(got));
+  assert.ok(without - beside > 0.6 * got.prompt, JSON.stringify(got));
+  assert.ok(got.fits && got.live.every((one) => one === beside) && Math.abs(got.step - beside) < 0.1 * beside, JSON.stringify(got));
+  assert.equal(got.wrong, "invalid_options");
+});

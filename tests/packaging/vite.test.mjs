@@ -85,6 +85,33 @@ test("the chat app in a build", async () => {
   }
 });
 
+/** A build takes the worker of `palimpsest/async` along, too: the list is compacted in it. */
+test("compacting in a worker of the build", async () => {
+  const place = path.join(folder, "async");
+  fs.mkdirSync(place);
+  fs.writeFileSync(path.join(place, "index.html"), '<!doctype html><html lang="en"><link rel="icon" href="data:,"><title>T</title><p id="result"></p><script type="module" src="./main.js"></script></html>');
+  fs.writeFileSync(path.join(place, "main.js"), `
+    import { compact, init } from "palimpsest";
+    import { compactAsync } from "palimpsest/async";
+    await init();
+    const list = Array.from({ length: 300 }, (_, i) => ({ role: i % 2 ? "assistant" : "user", content: "Parcel " + (1000 + i) + " goes to gate " + (i % 9) + "." }));
+    const there = await compactAsync(list, { window: 1024 });
+    document.getElementById("result").textContent = JSON.stringify(there) === JSON.stringify(compact(list, { window: 1024 })) ? "the same" : "another";
+  `);
+  execFileSync(vite(), ["build", "--logLevel", "error"], { cwd: place, stdio: "inherit" });
+  const server = await serve(path.join(place, "dist"));
+  try {
+    const { page, problems } = await open(chrome.browser, "about:blank");
+    let workers = 0;
+    page.on("workercreated", () => { workers += 1; });
+    await page.goto(server.url);
+    assert.equal(await result(page, /same|another/), "the same");
+    assert.deepEqual([workers, problems], [1, []]);
+  } finally {
+    await server.close();
+  }
+});
+
 test("development server", async () => {
   const server = spawn(vite(), ["--host", "127.0.0.1", "--port", "0", "--clearScreen", "false"], { cwd: folder, stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, NO_COLOR: "1" } });
   try {

@@ -973,6 +973,10 @@ test("two apps in one document", async () => {
     };
     await talk("chat", "Who is first?", "The first answers.");
     assert.deepEqual(await page.evaluate(() => [heard.chat.includes("budget-changed"), heard.second.includes("turn-committed")]), [true, false]);
+    // both have the newest session open, which the first one writes
+    await until(page, () => /Read-only/.test(inside("second").textContent));
+    await page.evaluate(() => apps.second.newSession());
+    await until(page, () => !/Read-only/.test(inside("second").textContent));
     await talk("second", "Who is second?", "The second answers.");
     const apart = await page.evaluate(() => ["chat", "second"].map((id) => [inside(id).querySelector(".thread").textContent.includes("The first"), getComputedStyle(inside(id).querySelector(".palimpsest")).backgroundColor]));
     assert.deepEqual(apart.map(([first]) => first), [true, false], "each shows its own session");

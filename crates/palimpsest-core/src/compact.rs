@@ -14,7 +14,6 @@ use crate::data::layer::Span;
 use crate::data::message::{Origin, Role, Seq};
 use crate::data::policy::Demands;
 use crate::data::record::{FoundDemand, Pin, PinKind, Records};
-use crate::data::tool::definitions_tokens;
 use crate::data::view::View;
 use crate::error::CoreError;
 use crate::headroom;
@@ -150,9 +149,8 @@ impl Compaction {
         });
         let quoted = state.as_ref().map(|s| s.given_quotes(&parsed));
         let handed = state.as_ref().and_then(|s| s.recognise(&mut parsed));
-        let tools =
-            definitions_tokens(&options.tools, counter.as_ref()).saturating_add(tail.tokens);
-        let setup = options.setup(tools, counter.as_ref())?;
+        let beside = options.beside(counter.as_ref());
+        let setup = options.setup(beside.saturating_add(tail.tokens), counter.as_ref())?;
         let limit = options.limit(&setup);
         let system = handed.map_or_else(|| parsed.system_text(), |h| h.system.clone());
         let mut records = options.records(system, counter.as_ref())?;

@@ -20,7 +20,6 @@ use super::{
 use crate::context::{Context, Seed, View};
 use crate::data::layer::Layer;
 use crate::data::message::Origin;
-use crate::data::tool::definitions_tokens;
 use crate::error::CoreError;
 use crate::pass::Adjustment;
 
@@ -31,8 +30,8 @@ use crate::pass::Adjustment;
 pub struct Live {
     options: CompactOptions,
     counter: Rc<dyn TokenCounter>,
-    /// Tokens of the tool definitions.
-    tools: u32,
+    /// Tokens of the request beside the list.
+    beside: u32,
     values: Vec<Value>,
     reading: Reading,
     /// `true` once the shape is certain: the owner said it, or a message shows it.
@@ -103,12 +102,12 @@ struct Read {
 impl Live {
     /// A conversation without messages. Fails as [`Compaction::start`] does for options that cannot be used.
     pub fn new(options: CompactOptions, counter: &Rc<dyn TokenCounter>) -> Result<Self, CoreError> {
-        let tools = definitions_tokens(&options.tools, counter.as_ref());
-        let setup = options.setup(tools, counter.as_ref())?;
+        let beside = options.beside(counter.as_ref());
+        let setup = options.setup(beside, counter.as_ref())?;
         let records = options.records(String::new(), counter.as_ref())?;
         Ok(Self {
             counter: Rc::clone(counter),
-            tools,
+            beside,
             values: Vec::new(),
             reading: Reading::new(options.dialect.unwrap_or(Dialect::OpenAi), Origin::Host),
             is_certain: options.dialect.is_some(),
@@ -227,7 +226,7 @@ impl Live {
     /// The same, where the list's unfinished end was taken off.
     fn fit_beside(&mut self, tail: Tail, seed: Seed) -> Result<Fitted, CoreError> {
         let counter = Rc::clone(&self.counter);
-        let beside = self.tools.saturating_add(tail.tokens);
+        let beside = self.beside.saturating_add(tail.tokens);
         let setup = self.options.setup(beside, counter.as_ref())?;
         let limit = self.options.limit(&setup);
         let system = self.reading.parsed().system_text();

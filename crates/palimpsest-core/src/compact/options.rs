@@ -1,6 +1,6 @@
 //! How a list is compacted, and what follows from that for its window.
 
-use palimpsest_tokens::{Source, TokenCounter};
+use palimpsest_tokens::{CountRole, Source, TokenCounter};
 use serde_json::Value;
 
 use super::recall;
@@ -10,6 +10,7 @@ use crate::data::mode::Mode;
 use crate::data::policy::Policy;
 use crate::data::record::{PinKind, Records};
 use crate::data::shares::ShareOptions;
+use crate::data::tool::definitions_tokens;
 use crate::error::CoreError;
 use crate::headroom::Cache;
 use palimpsest_dialect::Dialect;
@@ -27,6 +28,8 @@ pub struct CompactOptions {
     pub policy: Policy,
     /// Tool definitions that go with the request.
     pub tools: Vec<Value>,
+    /// The system prompt, where it is a field of the request and not a message of the list. It is counted.
+    pub system: Option<String>,
     /// The goal.
     pub goal: Option<Goal>,
     /// Lines to keep word for word.
@@ -54,6 +57,7 @@ impl CompactOptions {
             max_tokens: None,
             policy: Policy::default(),
             tools: Vec::new(),
+            system: None,
             goal: None,
             pins: Vec::new(),
             dialect: None,
@@ -67,6 +71,13 @@ impl CompactOptions {
 }
 
 impl CompactOptions {
+    /// The tokens of a request that stand beside the list: tool definitions, and a system prompt outside of it.
+    pub(super) fn beside(&self, counter: &dyn TokenCounter) -> u32 {
+        let system = self.system.as_deref();
+        let system = system.map_or(0, |text| counter.count_message(CountRole::System, text));
+        definitions_tokens(&self.tools, counter).saturating_add(system)
+    }
+
     /// The division of the window. `beside` are the tokens of tool definitions and of whatever else goes along.
     pub(super) fn setup(
         &self,

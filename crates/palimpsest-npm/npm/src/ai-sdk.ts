@@ -70,9 +70,8 @@ export function inParts(message: { role: string; content: unknown }): unknown {
 
 /**
  * Keeps the messages of an agent's loop inside the window, before each step: a `prepareStep` for `generateText`,
- * `streamText` and agents. The SDK gives a step neither the tools nor the system prompt: name the tools, so that they
- * are counted, and leave room for the system prompt with `reserve`. `key` gets the step, with the call's
- * `experimental_context`.
+ * `streamText` and agents. The SDK gives a step neither the tools nor the system prompt: name both, so that they are counted. `key`
+ * gets the step, with the call's `experimental_context`.
  *
  * @example
  * ```ts
@@ -83,11 +82,13 @@ export function inParts(message: { role: string; content: unknown }): unknown {
  * await init();
  * declare const model: LanguageModel;
  * declare const tools: ToolSet;
+ * const system = "You mend programs.";
  * const { text } = await generateText({
  *   model,
+ *   system,
  *   prompt: "Read every file and tell me what is wrong.",
  *   tools,
- *   prepareStep: fitStep({ window: 32768, reserve: 4096, tools }),
+ *   prepareStep: fitStep({ window: 32768, reserve: 4096, tools, system }),
  * });
  * console.log(text);
  * ```

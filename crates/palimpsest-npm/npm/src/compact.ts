@@ -137,6 +137,11 @@ export interface CompactOptions {
   cache?: "prefix" | "none";
   /** Tool definitions that go with the request: their size counts. */
   tools?: readonly unknown[];
+  /**
+   * The text of the system prompt, where the request has it in a field of its own and not in the list: `system` of Anthropic and
+   * of the AI SDK, `systemInstruction` of Gemini, `instructions` of OpenAI's Responses. Its size counts.
+   */
+  system?: string;
   /** What the conversation is to reach. */
   goal?: Goal;
   /** Lines to keep word for word. */
@@ -515,7 +520,7 @@ export function crossing(options: CompactOptions & { model?: string }): {
 }
 
 /** The names of the options of `compact` and `compactWith`. @internal */
-export const OPTIONS = ["window", "reserve", "maxTokens", "policy", "demands", "recall", "cache", "tools", "goal", "pins", "tokenizer", "state", "dialect", "thinking", "mode", "focus", "model", "signal", "onError", "parallel"];
+export const OPTIONS = ["window", "reserve", "maxTokens", "policy", "demands", "recall", "cache", "tools", "system", "goal", "pins", "tokenizer", "state", "dialect", "thinking", "mode", "focus", "model", "signal", "onError", "parallel"];
 
 /** Numbers that JSON has no word for: the module names them in its error. */
 function odd(this: unknown, _key: string, value: unknown): unknown {

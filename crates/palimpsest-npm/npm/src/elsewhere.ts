@@ -73,7 +73,7 @@ export function onThreads(start: (hears: Hears) => Thread) {
     thread?.end();
     thread = undefined;
   };
-  /** Everyone who waits, who does not any more. */
+  /** Empties the list of those who wait, and returns them. */
   const everyone = (): Waiting[] => {
     const all = [...waiting.values()];
     waiting.clear();

@@ -36,6 +36,8 @@ pub(crate) struct Options {
     cache: Option<Cache>,
     /// Rules of the caller's own: a preset and what differs from it.
     rules: Option<Value>,
+    /// The system prompt, where it is no message of the list.
+    system: Option<String>,
     goal: Option<Goal>,
     #[serde(default)]
     pins: Vec<String>,
@@ -67,6 +69,7 @@ impl Options {
             max_tokens: self.max_tokens.map(Tokens::get).transpose()?,
             policy,
             tools,
+            system: self.system,
             goal: self.goal,
             pins: self.pins,
             dialect: self.dialect.as_deref().map(Dialect::named).transpose()?,

@@ -146,10 +146,6 @@ async fn open_first(back: &Rc<Back>, asked: Option<&str>, last: &str) -> bool {
         _ if !back.wishes(0) => {}
         Some(id) => {
             open_now(back, &id, false).await;
-            // an empty session that another tab writes is of no use here
-            if asked.is_none() && back.is_session_empty() && back.follower.get() {
-                create_now(back).await;
-            }
             // who has said something before will soon say more
             expect_talk();
         }

@@ -90,7 +90,9 @@ impl Open {
         *asked = Some(model);
         let session = self.session();
         // a smaller one was learned from a refusal, which knows better than a list
-        let smaller = served.window.filter(|window| *window < session.head().effective_window());
+        let smaller = served
+            .window
+            .filter(|window| *window < session.head().effective_window());
         if smaller.is_some() {
             // only one who may write can note it; a reader goes by what is noted
             let _ = session.serve_window(smaller).await;
