@@ -553,3 +553,27 @@ fn optimise(machine: &Machine, name: &str, module: &Path) -> Result<()> {
     fs::copy(&kept, module)?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What stood at the top of a script stands in a function afterwards; a script of another form is refused.
+    #[test]
+    fn a_script_without_its_exports() {
+        let end = "export { initSync, __wbg_init as default };";
+        let script =
+            format!("let wasm;\nexport class A {{\n}}\nexport function go(a) {{\n}}\n{end}\n");
+        let (body, names) = without_exports(&script).unwrap();
+        assert_eq!(body, "let wasm;\nclass A {\n}\nfunction go(a) {\n}\n");
+        assert_eq!(names, ["A", "go"]);
+        for other in [
+            format!("export const a = 1;\n{end}"),
+            format!("import a from \"b\";\nexport function go() {{}}\n{end}"),
+            format!("let wasm;\n{end}"),
+            "export function go() {}".to_owned(),
+        ] {
+            assert!(without_exports(&other).is_none(), "{other}");
+        }
+    }
+}

@@ -19,7 +19,7 @@ const compactOnThread = /* @__PURE__ */ onThreads((hears) => {
 /**
  * As `compact`, and the calling thread goes on meanwhile: the list is read and compacted in a worker (in Node, Deno and Bun in a
  * thread), which is started with the first call and ended when it was idle for half a minute. The result is the same, message by
- * message. What is left to the calling thread is to write the list as JSON and to read the answer.
+ * message. What is left to the calling thread is to write the list as JSON, in pieces of a few milliseconds, and to read the answer.
  *
  * With a `tokenizer`, which belongs to the calling thread, and where no worker can be had (rules of the page such as `worker-src`,
  * Trusted Types, a bundler that does not take `dist/compact-worker.js` along, Cloudflare Workers), the list is compacted on the calling

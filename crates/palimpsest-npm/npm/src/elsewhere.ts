@@ -50,6 +50,10 @@ export interface Hears {
   failed(): void;
 }
 
+/** Milliseconds of writing before others may run. */
+const PATIENCE = 5;
+/** How many messages are written in one piece. */
+const PIECE = 64;
 /** Milliseconds after which a thread that has nothing to do is ended. */
 const REST = 30_000;
 
@@ -129,9 +133,9 @@ export function onThreads(start: (hears: Hears) => Thread) {
       rest();
     }
   };
-  const elsewhere = (job: Omit<Job, "id">, code: WebAssembly.Module | undefined, signal: AbortSignal | undefined): Promise<Output | undefined> =>
+  const elsewhere = (job: Omit<Job, "id">, code: WebAssembly.Module, signal: AbortSignal | undefined): Promise<Output | undefined> =>
     new Promise((done, refuse) => {
-      if (refused || code === undefined) return done(undefined);
+      signal?.throwIfAborted();
       let id: number;
       const stop = (): void => {
         waiting.delete(id);
@@ -156,16 +160,39 @@ export function onThreads(start: (hears: Hears) => Thread) {
     const { signal, ...rest } = options ?? {};
     signal?.throwIfAborted();
     call("compactAsync()", () => {});
-    const text = toText(messages);
+    if (!Array.isArray(messages)) toText(messages);
     const own = [...messages];
     const { plain, tools, state } = crossing(options && rest);
-    const code = rest.tokenizer === undefined ? module.code : undefined;
-    const output = await elsewhere({ messages: text, plain, tools, state }, code, signal);
-    if (output !== undefined) return result(output, own);
-    await new Promise((go) => setTimeout(go));
-    signal?.throwIfAborted();
+    const code = rest.tokenizer === undefined && !refused ? module.code : undefined;
+    if (code !== undefined) {
+      const text = await inPieces(own, signal);
+      const output = await elsewhere({ messages: text, plain, tools, state }, code, signal);
+      if (output !== undefined) return result(output, own);
+    }
+    await others(signal);
     return compact(own, rest);
   };
+}
+
+/** Lets others run. */
+async function others(signal: AbortSignal | undefined): Promise<void> {
+  await new Promise((go) => setTimeout(go));
+  signal?.throwIfAborted();
+}
+
+/** The text of a list, written in pieces between which others run. */
+async function inPieces(messages: readonly unknown[], signal: AbortSignal | undefined): Promise<string> {
+  const pieces: string[] = [];
+  let began = performance.now();
+  for (let at = 0; at < messages.length; at += PIECE) {
+    if (performance.now() - began > PATIENCE) {
+      await others(signal);
+      began = performance.now();
+    }
+    // without its brackets
+    pieces.push(toText(messages.slice(at, at + PIECE)).slice(1, -1));
+  }
+  return `[${pieces.join(",")}]`;
 }
 
 function told({ code, message, retryable, details }: Refusal): PalimpsestError {

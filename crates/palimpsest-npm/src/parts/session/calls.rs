@@ -81,16 +81,16 @@ impl Open {
         if asked.as_ref() == Some(&model) {
             return;
         }
-        let Ok(served) = server.served(&model).await else {
+        let Ok(listed) = server.served(&model).await else {
             return;
         };
-        if let Some(size) = &served.parameter_size {
+        if let Some(size) = &listed.parameter_size {
             self.engine.know_model(&model, size);
         }
         *asked = Some(model);
         let session = self.session();
         // a smaller one was learned from a refusal, which knows better than a list
-        let smaller = served
+        let smaller = listed
             .window
             .filter(|window| *window < session.head().effective_window());
         if smaller.is_some() {
