@@ -29,7 +29,7 @@ pub async fn served_model(
     let list = answer(transport, catalog::list(dialect)).await?;
     let mut served = list
         .and_then(|body| catalog::read_list(&body).ok())
-        .and_then(|models| listed(models, dialect, model))
+        .and_then(|models| listed(&models, model))
         .unwrap_or_default();
     if served.window.is_none() && dialect == Dialect::LlamaCpp {
         // Older servers report it only here.
@@ -39,14 +39,14 @@ pub async fn served_model(
     Ok(served)
 }
 
-/// Finds a model in a list. A server with a single model answers with it under any name, but for Ollama.
-fn listed(mut models: Vec<InstalledModel>, dialect: Dialect, name: &str) -> Option<ServedModel> {
-    let is_only = models.len() == 1 && dialect != Dialect::Ollama;
-    let at = models.iter().position(|m| same_model(&m.name, name));
-    let model = models.swap_remove(at.or(is_only.then_some(0))?);
+/// Finds a model in a list. A server with a single model answers with it under any name.
+fn listed(models: &[InstalledModel], name: &str) -> Option<ServedModel> {
+    let named = models.iter().find(|m| same_model(&m.name, name));
+    let only = models.first().filter(|_| models.len() == 1);
+    let model = named.or(only)?;
     Some(ServedModel {
         window: model.window,
-        parameter_size: model.parameter_size,
+        parameter_size: model.parameter_size.clone(),
     })
 }
 

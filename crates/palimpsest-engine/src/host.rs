@@ -10,7 +10,6 @@ use palimpsest_core::model::{
     ModelProfile, ModelSize, WarningCheck, WindowAsk, WindowError, WindowSize, check_warning,
     resolve_window,
 };
-use palimpsest_core::sorted::SortedMap;
 use palimpsest_tokens::{Count, TokenCounter};
 
 use crate::config::ConfigError;
@@ -31,8 +30,8 @@ pub(crate) struct Host {
     pub(crate) store: Rc<dyn Store>,
     pub(crate) world: World,
     pub(crate) counting: RefCell<Counting>,
-    /// The sizes of models, as providers state them.
-    sizes: RefCell<SortedMap<String, String>>,
+    /// The names of models, and their sizes as providers state them.
+    sizes: RefCell<Vec<(String, String)>>,
     secret: [u8; 16],
 }
 
@@ -110,13 +109,15 @@ impl Host {
     /// Notes a provider's statement about a model's size, such as `7.6B`. It takes precedence over the name (G5).
     pub(crate) fn know_model(&self, name: &str, parameter_size: &str) {
         let mut known = self.sizes.borrow_mut();
-        known.insert(name.to_owned(), parameter_size.to_owned());
+        match known.iter_mut().find(|(known, _)| known == name) {
+            Some((_, size)) => parameter_size.clone_into(size),
+            None => known.push((name.to_owned(), parameter_size.to_owned())),
+        }
     }
 
     /// The size of a model from its provider or its name, or `None` if neither tells.
     pub(crate) fn model_size(&self, name: &str) -> Option<ModelSize> {
-        let known = self.sizes.borrow();
-        ModelSize::detect(known.get(name).map(String::as_str), name)
+        ModelSize::detect(stated(&self.sizes.borrow(), name), name)
     }
 
     /// Returns the window for a model (B1): a named size, a number, or the usual one. `trained` is the window of the
@@ -128,8 +129,8 @@ impl Host {
         ask: Option<&WindowAsk>,
     ) -> Result<WindowSize, WindowError> {
         let known = self.sizes.borrow();
-        let stated = known.get(model).map(String::as_str);
-        let profile = (!model.is_empty()).then(|| ModelProfile::new(model, stated, trained));
+        let profile =
+            (!model.is_empty()).then(|| ModelProfile::new(model, stated(&known, model), trained));
         resolve_window(profile.as_ref(), ask)
     }
 
@@ -182,4 +183,10 @@ impl Host {
             .into()),
         }
     }
+}
+
+/// The size of a model, if its provider has stated one.
+fn stated<'a>(sizes: &'a [(String, String)], model: &str) -> Option<&'a str> {
+    let found = sizes.iter().find(|(name, _)| name == model);
+    found.map(|(_, size)| size.as_str())
 }

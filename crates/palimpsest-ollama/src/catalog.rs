@@ -3,8 +3,6 @@
 
 use palimpsest_core::request::ModelError;
 use palimpsest_text::number::fixed;
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 use crate::dialect::Dialect;
@@ -78,22 +76,14 @@ pub fn show(model: &str) -> HttpRequest {
     HttpRequest::post("/api/show", &json!({ "model": model, "verbose": true }))
 }
 
-/// Reads the answer to [`list`], of either protocol: models in the server's order.
+/// Reads the answer to [`list`], of either protocol: models in the server's order, without entries that have no name.
 pub fn read_list(body: &[u8]) -> Result<Vec<InstalledModel>, ModelError> {
     let value = json::object(body)?;
     if let Some(models) = value["data"].as_array() {
-        return Ok(models
-            .iter()
-            .filter_map(read::<V1Model>)
-            .map(InstalledModel::from)
-            .collect());
+        return Ok(models.iter().filter_map(openai_model).collect());
     }
     let models = value["models"].as_array().ok_or_else(not_expected)?;
-    Ok(models
-        .iter()
-        .filter_map(read::<Tag>)
-        .map(InstalledModel::from)
-        .collect())
+    Ok(models.iter().filter_map(ollama_model).collect())
 }
 
 /// Reads the answer to [`props`]: the window that one conversation has, in tokens.
@@ -114,11 +104,7 @@ pub fn read_version(body: &[u8]) -> Result<String, ModelError> {
 pub fn read_loaded(body: &[u8]) -> Result<Vec<LoadedModel>, ModelError> {
     let value = json::object(body)?;
     let models = value["models"].as_array().ok_or_else(not_expected)?;
-    Ok(models
-        .iter()
-        .filter_map(read::<Ps>)
-        .map(LoadedModel::from)
-        .collect())
+    Ok(models.iter().filter_map(loaded_model).collect())
 }
 
 /// Returns `true` if `name` means `installed`. A name without a tag means the tag `latest`.
@@ -137,92 +123,58 @@ fn not_expected() -> ModelError {
     json::bad("it answers, but not as a model server does")
 }
 
-/// Reads a value of the expected shape. Lists skip entries that this cannot read instead of failing as a whole.
-fn read<T: DeserializeOwned>(value: &Value) -> Option<T> {
-    palimpsest_text::json::read_value(value).ok()
+/// Reads a text; `""` and everything else become `None`.
+fn text(value: &Value) -> Option<String> {
+    let text = value.as_str().filter(|text| !text.is_empty());
+    text.map(str::to_owned)
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Details {
-    #[serde(deserialize_with = "filled")]
-    parameter_size: Option<String>,
-    #[serde(deserialize_with = "filled")]
-    quantization_level: Option<String>,
-    #[serde(deserialize_with = "filled")]
-    family: Option<String>,
-    context_length: Value,
+/// Reads a number of bytes; 0 if unknown.
+fn bytes(value: &Value) -> u64 {
+    value.as_u64().unwrap_or(0)
 }
 
-/// Reads text; `""` and `null` become `None`.
-fn filled<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    Ok(Option::<String>::deserialize(deserializer)?.filter(|text| !text.is_empty()))
+/// Reads an entry of Ollama's list; `None` if it has no name.
+fn ollama_model(entry: &Value) -> Option<InstalledModel> {
+    let details = &entry["details"];
+    let texts = |all: &Vec<Value>| all.iter().filter_map(text).collect();
+    Some(InstalledModel {
+        name: text(&entry["name"])?,
+        size: bytes(&entry["size"]),
+        digest: text(&entry["digest"]).unwrap_or_default(),
+        parameter_size: text(&details["parameter_size"]),
+        quantization: text(&details["quantization_level"]),
+        family: text(&details["family"]),
+        trained_window: json::count(&details["context_length"]),
+        window: None,
+        capabilities: entry["capabilities"].as_array().map(texts),
+    })
 }
 
-#[derive(Deserialize)]
-struct Tag {
-    name: String,
-    #[serde(default)]
-    size: u64,
-    #[serde(default)]
-    digest: String,
-    #[serde(default)]
-    details: Details,
-    #[serde(default)]
-    capabilities: Option<Vec<String>>,
+/// Reads an entry of an OpenAI list, with the fields that llama.cpp adds, and the window as vLLM and SGLang report it; `None` if
+/// it has no name.
+fn openai_model(entry: &Value) -> Option<InstalledModel> {
+    let meta = &entry["meta"];
+    Some(InstalledModel {
+        name: text(&entry["id"])?,
+        size: bytes(&meta["size"]),
+        parameter_size: meta["n_params"].as_u64().filter(|n| *n > 0).map(parameters),
+        quantization: text(&meta["ftype"]),
+        trained_window: json::count(&meta["n_ctx_train"]),
+        window: json::count(&meta["n_ctx"]).or_else(|| json::count(&entry["max_model_len"])),
+        ..InstalledModel::default()
+    })
 }
 
-impl From<Tag> for InstalledModel {
-    fn from(tag: Tag) -> Self {
-        Self {
-            name: tag.name,
-            size: tag.size,
-            digest: tag.digest,
-            trained_window: json::count(&tag.details.context_length),
-            parameter_size: tag.details.parameter_size,
-            quantization: tag.details.quantization_level,
-            family: tag.details.family,
-            window: None,
-            capabilities: tag.capabilities,
-        }
-    }
-}
-
-#[derive(Deserialize)]
-struct V1Model {
-    id: String,
-    #[serde(default)]
-    meta: Option<Meta>,
-    /// The window, as vLLM and SGLang report it.
-    #[serde(default)]
-    max_model_len: Value,
-}
-
-/// The fields that llama.cpp adds.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Meta {
-    n_ctx: Value,
-    n_ctx_train: Value,
-    n_params: Value,
-    size: Value,
-    #[serde(deserialize_with = "filled")]
-    ftype: Option<String>,
-}
-
-impl From<V1Model> for InstalledModel {
-    fn from(model: V1Model) -> Self {
-        let meta = model.meta.unwrap_or_default();
-        Self {
-            name: model.id,
-            size: meta.size.as_u64().unwrap_or(0),
-            parameter_size: meta.n_params.as_u64().filter(|n| *n > 0).map(parameters),
-            quantization: meta.ftype,
-            trained_window: json::count(&meta.n_ctx_train),
-            window: json::count(&meta.n_ctx).or_else(|| json::count(&model.max_model_len)),
-            ..Self::default()
-        }
-    }
+/// Reads an entry of the list of models in memory; `None` if it has no name.
+fn loaded_model(entry: &Value) -> Option<LoadedModel> {
+    Some(LoadedModel {
+        name: text(&entry["name"])?,
+        window: json::count(&entry["context_length"]),
+        size: bytes(&entry["size"]),
+        size_vram: bytes(&entry["size_vram"]),
+        expires_at: text(&entry["expires_at"]),
+    })
 }
 
 /// 134515008 → "134.52M", as Ollama writes it.
@@ -234,31 +186,6 @@ fn parameters(count: u64) -> String {
         format!("{}B", fixed(count / BILLION, 1))
     } else {
         format!("{}M", fixed(count / MILLION, 2))
-    }
-}
-
-#[derive(Deserialize)]
-struct Ps {
-    name: String,
-    #[serde(default)]
-    size: u64,
-    #[serde(default)]
-    size_vram: u64,
-    #[serde(default)]
-    expires_at: Option<String>,
-    #[serde(default)]
-    context_length: Value,
-}
-
-impl From<Ps> for LoadedModel {
-    fn from(ps: Ps) -> Self {
-        Self {
-            window: json::count(&ps.context_length),
-            name: ps.name,
-            size: ps.size,
-            size_vram: ps.size_vram,
-            expires_at: ps.expires_at,
-        }
     }
 }
 

@@ -139,7 +139,7 @@ async fn opened(mut options: Options, host: Rc<Host>) -> Result<Session, Failure
             options.policy = Some(with_demands(policy, demands)?);
         }
         if options.window.is_none() {
-            emit(&host, &assumed(ASSUMED_WINDOW));
+            emit(&host, &assumed());
         }
         let id = options.id.unwrap_or_else(|| engine.fresh_id());
         let new = NewSession {
@@ -251,10 +251,9 @@ fn storage_event(event: &StorageEvent) -> Value {
 }
 
 /// The warning that nobody has said how large the model's window is.
-fn assumed(window: u32) -> Value {
-    let message = format!(
-        "Nobody said how large the model's window is: {window} tokens are assumed. Say it with `window`, no more than the server gives the model."
-    );
+fn assumed() -> Value {
+    const { assert!(ASSUMED_WINDOW == 4_096) };
+    let message = "Nobody said how large the model's window is: 4,096 tokens are assumed. Say it with `window`, no more than the server gives the model.";
     object!({"event": "warning", "code": "window_assumed", "message": message})
 }
 
