@@ -137,9 +137,9 @@ test("layers age in levels, and a cut one is written again from its note", async
   assert.deepEqual(got.changed, [1, { by: "model", name: "mine" }, true]);
 });
 
-/** P4: what is free under the target goes to facts that the summary missed, then to the user's own words, then to layers; what is left at last
- * is less than a layer. */
-test("room that is left is used in its order", async () => {
+/** P4: facts that the summary missed and the user's own words have their shares before any of them is left out; what is left at last is
+ * less than a layer. */
+test("room that is left is used", async () => {
   const got = await run(`
     const { newestLayer, userWords } = resolvePolicy("balanced", 8192);
     const session = await openSession({ model: "any", window: 8192 });

@@ -340,7 +340,7 @@ test("a conversation with an Ollama, and its tools", async () => {
   }
 });
 
-/** B6: how full a window is, is known without counting it anew, also beside the count that a provider gave. */
+/** B6: how full a window is, is known without counting it anew; beside a provider's count what was said since is added up. */
 test("a budget costs the same however long the session is", async () => {
   const got = await run(`
     const llm = { async *chat({ messages }) { yield "Yes."; yield { type: "usage", promptTokens: Math.round(messages.reduce((sum, m) => sum + 4 + m.content.length / 3.5, 0)), completionTokens: 2 }; } };

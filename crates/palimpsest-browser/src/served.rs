@@ -10,7 +10,7 @@ use crate::transport::{Transport, whole};
 /// The largest list of models that is read, in bytes.
 const LIST_BYTES: u32 = 8 << 20;
 
-/// What a server says of one of its models.
+/// The properties of a model that its server states.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct ServedModel {
     /// The window in tokens, if the server was started with one and reports it. It is `None` where each request sets the

@@ -527,7 +527,7 @@ function odd(this: unknown, _key: string, value: unknown): unknown {
   return typeof value === "number" && !Number.isFinite(value) ? String(value) : value;
 }
 
-/** What a caller gets: its own messages where they are unchanged. @internal */
+/** The result for a caller: its own messages where they are unchanged. @internal */
 export function result<M>(output: Output, messages: readonly M[]): Compacted<M> {
   return { messages: filled(output.messages, messages), report: output.report, state: output.state };
 }

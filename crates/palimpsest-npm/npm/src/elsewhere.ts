@@ -21,10 +21,10 @@ export interface Job {
   state: string | undefined;
 }
 
-/** What a thread is sent: the module first, then a list at a time. @internal */
+/** A message to a thread: the module first, then a list at a time. @internal */
 export type ToThread = { code: WebAssembly.Module } | Job;
 
-/** What a thread sends: what became of a list. @internal */
+/** A message of a thread: the outcome for a list. @internal */
 export type FromThread = { id: number; done: Text<Output> } | { id: number; refused: Refusal } | { id: number; failed: string };
 
 /** An error of ours, as it crosses. @internal */
@@ -38,12 +38,12 @@ export interface Refusal {
 /** A thread that runs. @internal */
 export interface Thread {
   post(message: ToThread): void;
-  /** Whether the program has to wait for it. */
+  /** Keeps the program alive for it, or does not. */
   hold(busy: boolean): void;
   end(): void;
 }
 
-/** Who hears of a thread. @internal */
+/** The listener of a thread. @internal */
 export interface Hears {
   answer(answer: FromThread): void;
   /** It cannot be started, or has ended with an error. */
@@ -52,7 +52,7 @@ export interface Hears {
 
 /** Milliseconds of writing before others may run. */
 const PATIENCE = 5;
-/** How many messages are written in one piece. */
+/** Messages that are written in one piece. */
 const PIECE = 64;
 /** Milliseconds after which a thread that has nothing to do is ended. */
 const REST = 30_000;
@@ -69,7 +69,7 @@ export function onThreads(start: (hears: Hears) => Thread) {
   let last = 0;
   let thread: Thread | undefined;
   let resting: ReturnType<typeof setTimeout> | undefined;
-  /** Whether threads are of no use here. */
+  /** No thread works here: it could not be started, or has failed. */
   let refused = false;
 
   const end = (): void => {

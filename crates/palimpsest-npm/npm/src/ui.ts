@@ -88,7 +88,7 @@ const NEAR = 80;
 /** Pictures that the app takes to lay a thread out. */
 const FRAMES = 8;
 
-/** What says how a bundler finds the module, where the address is wrong. */
+/** The cure where the address of the module is wrong. */
 const CURE =
   'Give the right one as `wasm`. In Vite, set optimizeDeps: { exclude: ["palimpsest-ui"] }, or import wasm from "palimpsest-ui/palimpsest.wasm?url".';
 
