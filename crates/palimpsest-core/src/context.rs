@@ -53,6 +53,24 @@ struct Anchor {
     tokens: u32,
     /// The tokens, by our own count at that time, that belong to no message: recalled quotes, stand-ins.
     beside: u32,
+    /// The messages since then, so that a count costs the same however many they are.
+    since: Since,
+}
+
+/// The size of messages that came after a provider's count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Since {
+    /// Their tokens, as they are shown.
+    tokens: u32,
+    /// Their parts whose form in a prompt only the template knows.
+    loose: u32,
+}
+
+impl Since {
+    const fn add(&mut self, more: Self) {
+        self.tokens = self.tokens.saturating_add(more.tokens);
+        self.loose = self.loose.saturating_add(more.loose);
+    }
 }
 
 /// The way in which a reader of a window finds the full text of a shortened part.
@@ -293,6 +311,7 @@ impl Context {
     pub(crate) fn leave_out_reasoning(&mut self, end: usize) {
         self.reasoning_from = self.reasoning_from.max(end.min(self.loop_start()));
         self.refresh();
+        self.put_back(self.anchor);
     }
 
     /// The reasoning of entries before this one is left out.
@@ -314,6 +333,10 @@ impl Context {
         self.has_called |= entry.message.calls().next().is_some();
         Rc::make_mut(&mut self.entries).push(entry);
         self.show(index);
+        if let Some(mut anchor) = self.anchor {
+            anchor.since.add(self.since(index));
+            self.anchor = Some(anchor);
+        }
     }
 
     fn show(&mut self, index: usize) {
@@ -471,7 +494,7 @@ impl Context {
         self.setup = setup;
         let records = std::mem::take(&mut self.records);
         self.set_records(records);
-        self.anchor = anchor;
+        self.put_back(anchor);
     }
 
     /// Replaces the counter. Content that the window bounds (records, layers, shorter forms) is counted again at once.
@@ -488,7 +511,7 @@ impl Context {
         let records = std::mem::take(&mut self.records);
         self.set_records(records);
         self.recount_view();
-        self.anchor = anchor;
+        self.put_back(anchor);
     }
 
     /// Counts the content of the view besides whole messages again: shorter forms, layers, quotes. It serves a view
@@ -563,6 +586,10 @@ impl Context {
             }
             let sum = self.sums.of(message.role);
             *sum = sum.saturating_sub(before).saturating_add(tokens);
+            if let Some(anchor) = self.anchor.as_mut().filter(|a| a.entries <= index) {
+                let since = &mut anchor.since.tokens;
+                *since = since.saturating_sub(before).saturating_add(tokens);
+            }
             let words: usize = message.parts.iter().map(|p| p.words().len()).sum();
             done += words.max(64);
         }
@@ -584,6 +611,15 @@ impl Context {
             entries,
             tokens,
             beside: self.beside(),
+            since: self.since(entries),
+        });
+    }
+
+    /// Keeps a provider's count of the same window over a change of the sizes in it.
+    fn put_back(&mut self, anchor: Option<Anchor>) {
+        self.anchor = anchor.map(|anchor| Anchor {
+            since: self.since(anchor.entries),
+            ..anchor
         });
     }
 
@@ -594,11 +630,17 @@ impl Context {
             .saturating_add(self.unpaired.tokens())
     }
 
-    /// Tokens of the messages from the path's `from`-th on, as they are shown.
-    fn added_since(&self, from: usize) -> u32 {
-        (from..self.entries.len())
-            .map(|index| self.shown_tokens(index))
-            .fold(0, u32::saturating_add)
+    /// The size of the messages from the path's `from`-th on.
+    fn since(&self, from: usize) -> Since {
+        let mut since = Since::default();
+        for index in from..self.entries.len() {
+            let parts = &self.entries[index].message.parts;
+            since.add(Since {
+                tokens: self.shown_tokens(index),
+                loose: parts.iter().map(|part| u32::from(part.is_loose())).sum(),
+            });
+        }
+        since
     }
 
     /// The messages of the path, oldest first.
@@ -746,18 +788,18 @@ impl Context {
                 }
             };
         };
-        let added = self.added_since(anchor.entries);
+        let added = anchor.since.tokens;
         let tokens = anchor
             .tokens
             .saturating_sub(anchor.beside)
             .saturating_add(self.beside())
             .saturating_add(added);
         let new = (self.entries.len() - anchor.entries) as u32;
-        let loose: u32 = self.entries[anchor.entries..]
-            .iter()
-            .flat_map(|entry| &entry.message.parts)
-            .map(|part| u32::from(exact && part.is_loose()) * LOOSE_TOKENS)
-            .fold(0, u32::saturating_add);
+        let loose = if exact {
+            LOOSE_TOKENS.saturating_mul(anchor.since.loose)
+        } else {
+            0
+        };
         let bound = self
             .counter
             .bound(added)
@@ -813,5 +855,63 @@ impl Context {
             Rendition::Verbatim => entry.tokens,
         };
         tokens.saturating_add(self.reasoning_of(index))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+mod tests {
+    use palimpsest_tokens::{Estimator, Family};
+
+    use super::*;
+
+    /// B6: what was said since a provider's count is kept as a sum, which is the sum at any time: while messages come, while
+    /// another counter counts them again, and in another window.
+    #[test]
+    fn the_size_since_a_count_is_kept() {
+        let counter = Rc::new(Estimator::new(Family::Generic));
+        let setup = Setup::balanced(8192).unwrap();
+        let mut context = Context::new(setup, Records::default(), counter);
+        let say = |context: &mut Context| {
+            let seq = context.entries.len() as Seq;
+            let text = format!("Größe {seq}: {}", "parcel ".repeat(seq as usize % 7));
+            let image = Part::Image {
+                name: "map.png".into(),
+                media_type: "image/png".into(),
+                data: "a".repeat(90),
+                tokens: None,
+            };
+            let role = [Role::User, Role::Assistant][seq as usize % 2];
+            let mut message = Message::text(seq, role, text);
+            message.parts.extend((seq % 3 == 0).then_some(image));
+            context.push(Rc::new(message));
+        };
+        let check = |context: &Context| {
+            let anchor = context.anchor.unwrap();
+            assert_eq!(anchor.since, context.since(anchor.entries));
+            let own = anchor.since.tokens + anchor.tokens;
+            assert_eq!(context.count().tokens, own);
+        };
+        for _ in 0..5 {
+            say(&mut context);
+        }
+        context.anchor(4, 321);
+        check(&context);
+        for turn in 0..24 {
+            say(&mut context);
+            check(&context);
+            match turn % 6 {
+                1 => context.set_counter(Rc::new(Estimator::new(Family::Gemma))),
+                2 => {
+                    context.recount(80);
+                }
+                3 => context.set_counter(Rc::new(Estimator::new(Family::Llama3))),
+                4 => context.set_setup(Setup::balanced(4096).unwrap()),
+                5 => while !context.recount(80) {},
+                _ => {}
+            }
+            check(&context);
+        }
+        assert_eq!(context.anchor.unwrap().entries, 4);
     }
 }
