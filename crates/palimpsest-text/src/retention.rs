@@ -30,7 +30,7 @@ pub use known::{Known, Scan};
 pub use ledger::{Ledger, ledger};
 pub use reject::{Attempt, Rejection, reject};
 pub(crate) use scan::{Found, Scanner};
-pub use supersede::supersedes;
+pub use supersede::{RuleReading, supersedes};
 
 use crate::languages::cue::Cue;
 use crate::languages::tables::Script;

@@ -6,7 +6,7 @@ use crate::data::record::{Level, Pin, PinKind, Records};
 use crate::error::CoreError;
 use crate::loss;
 use crate::pass::{Adjustment, PassKind, emergency};
-use palimpsest_text::retention::{Constraint, supersedes};
+use palimpsest_text::retention::{Constraint, RuleReading};
 
 impl Compaction {
     /// Makes the window fit without some of the records, those of the lowest rank first. What the user demanded stays in the
@@ -47,13 +47,22 @@ impl Compaction {
 
     /// Keeps the demands of messages that an emergency took out of the window, where the window has no room for them.
     pub(super) fn keep_lost_demands(&mut self) {
-        let mut known = self.kept_demands();
         let lost = emergency::demands_of(&self.found, &self.context);
+        if lost.is_empty() {
+            return;
+        }
+        let mut known = self.kept_demands();
+        let read = known.iter().map(|pin| RuleReading::of(&pin.text));
+        let mut read: Vec<RuleReading> = read.collect();
         // the newest first, since an older one may hold no longer
         for (from, constraint) in lost.into_iter().rev() {
             let Constraint { text, level, .. } = constraint;
-            let replaces = |pin: &Pin| said_in(pin) > from && supersedes(&pin.text, &text);
-            if !known.iter().any(|pin| pin.text == text || replaces(pin)) {
+            let older = RuleReading::of(&text);
+            let holds_for = |(pin, newer): (&Pin, &RuleReading)| {
+                pin.text == text || said_in(pin) > from && newer.supersedes(&older)
+            };
+            if !known.iter().zip(&read).any(holds_for) {
+                read.push(older);
                 let id = known.iter().map(|pin| pin.id + 1).max().unwrap_or(1);
                 let kind = PinKind::Constraint { from, level };
                 known.push(Pin { id, kind, text });

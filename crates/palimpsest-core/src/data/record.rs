@@ -11,8 +11,12 @@ use crate::data::prompt::{BuiltPrompt, Skill, SystemPrompt};
 use crate::data::rendition::escape_fences;
 use crate::error::CoreError;
 use palimpsest_text::json;
-use palimpsest_text::retention::Constraint;
+use palimpsest_text::retention::{Constraint, RuleReading};
+use palimpsest_text::sorted::SortedMap;
 pub use palimpsest_text::standing::Level;
+
+/// Demands as they are compared, by the numbers of their pins.
+type Readings = SortedMap<u32, RuleReading>;
 
 /// The reason for which a line is in the records.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -284,18 +288,21 @@ impl Records {
     }
 
     /// Keeps a detected constraint. It is never refused: one without room is listed in [`RenderedRecords::left_out`]. A
-    /// newer constraint on the same topic replaces the older one, which is then listed in [`Records::replaced`].
-    pub fn constrain(&mut self, from: Seq, constraint: &Constraint) {
+    /// newer constraint on the same topic replaces the older one, which is then listed in [`Records::replaced`]. `read`
+    /// holds the readings of the kept ones, by their numbers.
+    fn constrain(&mut self, from: Seq, constraint: &Constraint, read: &mut Readings) {
         let text = constraint.text.trim();
         if text.is_empty() || self.pins.iter().any(|p| p.text == text) {
             return;
         }
+        let newer = RuleReading::of(text);
         let mut replaced = std::mem::take(&mut self.replaced);
         self.pins.retain(|p| {
             let PinKind::Constraint { from, .. } = p.kind else {
                 return true;
             };
-            let goes = palimpsest_text::retention::supersedes(text, &p.text);
+            let older = read.entry(p.id).or_insert_with(|| RuleReading::of(&p.text));
+            let goes = newer.supersedes(older);
             if goes {
                 replaced.push(Replaced {
                     from,
@@ -311,14 +318,16 @@ impl Records {
         replaced.drain(..replaced.len() - most);
         self.replaced = replaced;
         let level = constraint.level;
-        self.push(PinKind::Constraint { from, level }, text);
+        let id = self.push(PinKind::Constraint { from, level }, text);
+        read.insert(id, newer);
     }
 
     /// Adopts the findings of a run: constraints become pinned records, and proposals wait for a decision (I8).
     pub fn adopt(&mut self, found: &Found) {
+        let mut read = Readings::new();
         for (from, constraint) in &found.constraints {
             if !self.declines(constraint.text.trim()) {
-                self.constrain(*from, constraint);
+                self.constrain(*from, constraint, &mut read);
             }
         }
         for proposal in &found.proposals {

@@ -85,13 +85,30 @@ fn chat(count: usize) -> Vec<Value> {
     (0..count).map(message).collect()
 }
 
-/// Seconds of one call on a list of so many messages, the least of some.
-fn call_on(messages: usize, calls: u32) -> f64 {
+/// A chat in which every message makes a demand of its own, all of them on one topic.
+fn demands(count: usize) -> Vec<Value> {
+    let message = |n: usize| {
+        let role = if n.is_multiple_of(2) {
+            "user"
+        } else {
+            "assistant"
+        };
+        let text = format!(
+            "Message {n}: parcel {} goes to gate {}, never to the neighbour.",
+            1_000 + n,
+            n % 9
+        );
+        json!({"role": role, "content": text})
+    };
+    (0..count).map(message).collect()
+}
+
+/// Seconds of one call on a list, the least of some.
+fn call_on(list: &[Value], calls: u32) -> f64 {
     let counter: Rc<dyn TokenCounter> = Rc::new(Estimator::default());
-    let list = chat(messages);
     let options = CompactOptions::new(8_192);
     let call = || {
-        let done = Compaction::start(list.clone(), &options, None, &counter, SEED)
+        let done = Compaction::start(list.to_vec(), &options, None, &counter, SEED)
             .and_then(Compaction::finish_without_model)
             .unwrap();
         assert!(done.report.changed);
@@ -104,7 +121,7 @@ fn call_on(messages: usize, calls: u32) -> f64 {
 /// T3: ten times the messages take at most fifteen times the time.
 #[test]
 fn a_cold_call_grows_with_the_list() {
-    let (short, long) = (call_on(1_000, 4), call_on(10_000, 2));
+    let (short, long) = (call_on(&chat(1_000), 4), call_on(&chat(10_000), 2));
     println!(
         "a cold call: 1,000 messages {:.1} ms, 10,000 messages {:.0} ms, {:.1} times",
         short * 1e3,
@@ -112,4 +129,21 @@ fn a_cold_call_grows_with_the_list() {
         long / short
     );
     assert!(long <= 15.0 * short, "{}", long / short);
+}
+
+/// T3: a list of demands, of which each is compared with those before it, costs at most ten times what a chat of its length
+/// does, and grows as slowly.
+#[test]
+fn a_list_of_demands_costs_what_a_chat_does() {
+    let (short, long) = (call_on(&demands(500), 4), call_on(&demands(2_000), 2));
+    let chat = call_on(&chat(2_000), 2);
+    println!(
+        "a list of demands: 500 messages {:.1} ms, 2,000 messages {:.0} ms, {:.1} times; a chat of 2,000 {:.0} ms",
+        short * 1e3,
+        long * 1e3,
+        long / short,
+        chat * 1e3
+    );
+    assert!(long <= 8.0 * short, "{}", long / short);
+    assert!(long <= 10.0 * chat, "{}", long / chat);
 }

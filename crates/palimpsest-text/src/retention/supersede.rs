@@ -16,72 +16,79 @@ static FRAME: List = List::words(each!(rules.frame));
 static DENIALS: List = List::words(each!(rules.denials));
 static UNSPACED_DENIALS: List = List::phrases(each!(rules.unspaced_denials));
 
-/// Returns `true` if the newer rule replaces the older one: the same topic with the opposite demand or another value.
-/// Two rules that can both be kept never replace each other.
+/// Returns `true` if the newer rule replaces the older one, see [`RuleReading::supersedes`].
 pub fn supersedes(new: &str, old: &str) -> bool {
-    let (a, b) = (Rule::of(new), Rule::of(old));
-    if a.topic.is_empty() && a.slots.is_empty() && a.values.is_empty() {
-        return false;
-    }
-    if a.text == b.text {
-        return true;
-    }
-    let same_kind = match (a.kind, b.kind) {
-        (Some(x), Some(y)) => {
-            x == y && matches!(x, ConstraintKind::Budget | ConstraintKind::Deadline)
+    RuleReading::of(new).supersedes(&RuleReading::of(old))
+}
+
+impl RuleReading {
+    /// Returns `true` if this rule replaces an older one: the same topic with the opposite demand or another value.
+    /// Two rules that can both be kept never replace each other.
+    pub fn supersedes(&self, older: &Self) -> bool {
+        let (a, b) = (self, older);
+        if a.topic.is_empty() && a.slots.is_empty() && a.values.is_empty() {
+            return false;
         }
-        _ => false,
-    };
-    let shared = a.topic.iter().filter(|t| b.topic.contains(t)).count();
-    let least = a.topic.len().min(b.topic.len());
-    let near = least > 0 && shared * 2 >= least && shared >= 1;
-    if same_kind {
-        // Two budgets of different things stand side by side: "flights 300 €", "answers under 150 words". A budget that
-        // names no thing replaces only one that names none either.
-        let other_things = shared == 0 && !(a.topic.is_empty() && b.topic.is_empty());
-        return (a.values != b.values || a.slots != b.slots) && !other_things;
-    }
-    // "Forget the rule about emojis", "you can use digits again": the common subject of both is no longer ruled.
-    if a.lifts && !b.lifts {
-        let chosen = |x: &Slot| b.slots.iter().any(|y| x.of == y.of && x.choice == y.choice);
-        let valued = |v: &u64| b.values.contains(v);
-        let holds = if new.contains(unspaced) {
-            shares_run(new, old)
-        } else {
-            shared > 0
-        };
-        if holds || a.slots.iter().any(chosen) || a.values.iter().any(valued) {
+        if a.text == b.text {
             return true;
         }
+        let same_kind = match (a.kind, b.kind) {
+            (Some(x), Some(y)) => {
+                x == y && matches!(x, ConstraintKind::Budget | ConstraintKind::Deadline)
+            }
+            _ => false,
+        };
+        let shared = a.topic.iter().filter(|t| b.topic.contains(t)).count();
+        let least = a.topic.len().min(b.topic.len());
+        let near = least > 0 && shared * 2 >= least && shared >= 1;
+        if same_kind {
+            // Two budgets of different things stand side by side: "flights 300 €", "answers under 150 words". A budget that
+            // names no thing replaces only one that names none either.
+            let other_things = shared == 0 && !(a.topic.is_empty() && b.topic.is_empty());
+            return (a.values != b.values || a.slots != b.slots) && !other_things;
+        }
+        // "Forget the rule about emojis", "you can use digits again": the common subject of both is no longer ruled.
+        if a.lifts && !b.lifts {
+            let chosen = |x: &Slot| b.slots.iter().any(|y| x.of == y.of && x.choice == y.choice);
+            let valued = |v: &u64| b.values.contains(v);
+            let holds = if a.said.contains(unspaced) {
+                shares_run(&a.said, &b.said)
+            } else {
+                shared > 0
+            };
+            if holds || a.slots.iter().any(chosen) || a.values.iter().any(valued) {
+                return true;
+            }
+        }
+        // The same slot with another choice: German → English, tabs → spaces, npm → pnpm.
+        let about_the_same = near || shared > 0 || a.topic.is_empty() || b.topic.is_empty();
+        let clash = a.slots.iter().any(|x| {
+            b.slots.iter().any(|y| {
+                // Two choices exclude each other, and so do a choice and its denial.
+                x.of == y.of
+                    && !(x.denied && y.denied)
+                    && ((x.denied == y.denied) != (x.choice == y.choice))
+            })
+        });
+        if clash && about_the_same {
+            return true;
+        }
+        if !near {
+            return false;
+        }
+        if a.denies != b.denies {
+            // "Never push to main" and "You may push to main now".
+            return shared * 3 >= a.topic.len().max(b.topic.len()).min(6) * 2 || shared == least;
+        }
+        // Two prohibitions of one number each hold side by side, and so do rules that name different things: "never open port 22",
+        // "never open port 80". An amount of money is a limit, of which there is one: "don't spend more than $300". With several
+        // numbers it is one report after the other: "parcel 12 weighs 3 kg, never to the neighbour".
+        let is_amount = |text: &str| text.contains(['$', '€', '£', '¥']);
+        let limits = is_amount(&a.said) && is_amount(&b.said);
+        let reports = a.values.len() > 1 && b.values.len() > 1;
+        let of_one_thing = shared == least && (limits || reports || !(a.denies && b.denies));
+        !a.values.is_empty() && !b.values.is_empty() && a.values != b.values && of_one_thing
     }
-    // The same slot with another choice: German → English, tabs → spaces, npm → pnpm.
-    let about_the_same = near || shared > 0 || a.topic.is_empty() || b.topic.is_empty();
-    let clash = a.slots.iter().any(|x| {
-        b.slots.iter().any(|y| {
-            // Two choices exclude each other, and so do a choice and its denial.
-            x.of == y.of
-                && !(x.denied && y.denied)
-                && ((x.denied == y.denied) != (x.choice == y.choice))
-        })
-    });
-    if clash && about_the_same {
-        return true;
-    }
-    if !near {
-        return false;
-    }
-    if a.denies != b.denies {
-        // "Never push to main" and "You may push to main now".
-        return shared * 3 >= a.topic.len().max(b.topic.len()).min(6) * 2 || shared == least;
-    }
-    // Two prohibitions of one number each hold side by side, and so do rules that name different things: "never open port 22",
-    // "never open port 80". An amount of money is a limit, of which there is one: "don't spend more than $300". With several
-    // numbers it is one report after the other: "parcel 12 weighs 3 kg, never to the neighbour".
-    let is_amount = |text: &str| text.contains(['$', '€', '£', '¥']);
-    let limits = is_amount(new) && is_amount(old);
-    let reports = a.values.len() > 1 && b.values.len() > 1;
-    let of_one_thing = shared == least && (limits || reports || !(a.denies && b.denies));
-    !a.values.is_empty() && !b.values.is_empty() && a.values != b.values && of_one_thing
 }
 
 /// Returns `true` if both contain the same content word, in a script without spaces: two characters in Japanese, where
@@ -104,8 +111,10 @@ struct Slot {
     denied: bool,
 }
 
-/// The parts of a rule that the comparison needs.
-struct Rule {
+/// A rule as it is compared with others. Who compares many makes each of them once.
+pub struct RuleReading {
+    /// The words as they were said.
+    said: String,
     /// The words in small letters, with single spaces.
     text: String,
     /// The content words in order.
@@ -170,8 +179,9 @@ const fn slot(choice: Choice) -> usize {
         }
 }
 
-impl Rule {
-    fn of(text: &str) -> Self {
+impl RuleReading {
+    /// Reads a rule.
+    pub fn of(text: &str) -> Self {
         let mut judge = Judge::new(text);
         let units = prose(text);
         let lifts = units.iter().any(|u| judge.lifts(text, u));
@@ -184,6 +194,7 @@ impl Rule {
         let (slots, chosen) = choices(&folded);
         let values = figures(text, &units);
         Self {
+            said: text.to_owned(),
             topic: topic(text, &reading, &values, &chosen),
             values: hashes(text, &values),
             slots,
@@ -213,8 +224,15 @@ fn denies(kind: Option<ConstraintKind>, reading: &Reading) -> bool {
 fn choices(folded: &str) -> (Vec<Slot>, Vec<u64>) {
     let (mut slots, mut chosen) = (Vec::new(), Vec::new());
     let mut name = String::new();
+    let begins = beginnings(folded);
     let mut see = |of: usize, choice: usize, words: &str| {
         for word in words.split(' ') {
+            name.clear();
+            // most names begin as no word of the text does
+            word.chars().take(1).for_each(|c| fold(c, &mut name));
+            if !name.bytes().next().is_some_and(|b| begins[b as usize]) {
+                continue;
+            }
             name.clear();
             word.chars().for_each(|c| fold(c, &mut name));
             let Some(at) = find_word(folded, &name) else {
@@ -243,6 +261,19 @@ fn choices(folded: &str) -> (Vec<Slot>, Vec<u64>) {
     }
     crate::order::sort(&mut slots);
     (slots, chosen)
+}
+
+/// Returns the bytes with which words of a text begin; any character of a script without spaces may begin one.
+fn beginnings(text: &str) -> [bool; 256] {
+    let mut begins = [false; 256];
+    let mut inside = false;
+    for (at, c) in text.char_indices() {
+        if !inside || unspaced(c) {
+            begins[text.as_bytes()[at] as usize] = true;
+        }
+        inside = c.is_alphanumeric();
+    }
+    begins
 }
 
 /// Numbers and dates of a text.
