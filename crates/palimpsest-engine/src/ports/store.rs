@@ -274,18 +274,16 @@ pub enum StoreError {
     #[error("A row that must be new is there already ({0}).")]
     Exists(String),
     /// The storage is full.
-    #[error(
-        "The browser's storage is full. Nothing was written. Export your sessions, then free some room."
-    )]
+    #[error("The storage is full. Nothing was written. Export your sessions, then free some room.")]
     Quota,
     /// A newer version made the database.
     #[error(
-        "The stored data comes from a newer version of palimpsest. It is opened for reading only."
+        "The stored data comes from a newer version of palimpsest, and this one cannot write it. Update palimpsest."
     )]
     Newer,
     /// The host offers no storage.
     #[error(
-        "Storage is not available here ({0}). What you do is kept in memory and lost when the page closes."
+        "Storage is not available here ({0}), so nothing would be kept. Open the session in memory, or in a storage of your own."
     )]
     Unavailable(String),
     /// A stored row is not readable.

@@ -117,24 +117,28 @@ fn camel(key: &str) -> String {
     out
 }
 
-/// Adds the nearest expected name to serde's error about an unknown one.
+/// Adds the nearest expected name to serde's error about an unknown one. Names are in camel case, as a policy is written.
 fn explain(error: &str) -> String {
     let mut quoted = error.split('`').skip(1).step_by(2);
-    let unknown = error.starts_with("unknown field") || error.starts_with("unknown variant");
-    if !unknown {
+    let is_key = error.starts_with("unknown field");
+    if !is_key && !error.starts_with("unknown variant") {
         return error.to_owned();
     }
-    let what = if error.starts_with("unknown field") {
-        "key"
+    let (what, case): (_, fn(&str) -> String) = if is_key {
+        ("key", camel)
     } else {
-        "word"
+        ("word", str::to_owned)
     };
-    let Some(name) = quoted.next() else {
+    let Some(name) = quoted.next().map(case) else {
         return error.to_owned();
     };
-    let known: Vec<&str> = quoted.collect();
-    match nearest(name, known.iter().copied()) {
-        Some(meant) => format!("there is no {what} \"{name}\"; did you mean \"{meant}\"?"),
+    let mut known: Vec<String> = quoted.map(case).collect();
+    if known.iter().any(|key| key == "triggers") {
+        // read before the others
+        known.insert(0, "base".into());
+    }
+    match nearest(&name, known.iter().map(String::as_str)) {
+        Some(meant) => format!("there is no {what} \"{name}\" (did you mean \"{meant}\"?)"),
         None => format!(
             "there is no {what} \"{name}\"; known are {}",
             known.join(", ")
@@ -190,7 +194,11 @@ mod tests {
         );
         check(
             &json!({"passes": [{"pass": "strip", "keepErors": true}]}),
-            Err("did you mean \"keep_errors\"?"),
+            Err("did you mean \"keepErrors\"?"),
+        );
+        check(
+            &json!({"preset": "balanced"}),
+            Err("known are base, name, triggers, passes, escalate, cover, keepRecent, "),
         );
         check(
             &json!({"passes": [{"pass": "summarize"}]}),
