@@ -138,12 +138,13 @@ test("layers age in levels, and a cut one is written again from its note", async
 });
 
 /** P4: facts that the summary missed and the user's own words have their shares before any of them is left out; what is left at last is
- * less than a layer. */
+ * less than a layer. A layer is detailed when it is made and less so with every compaction after. */
 test("room that is left is used", async () => {
   const got = await run(`
     const { newestLayer, userWords } = resolvePolicy("balanced", 8192);
     const session = await openSession({ model: "any", window: 8192 });
     const rows = [];
+    out.levels = {};
     let turn = 0;
     for (let round = 0; round < 8; round++) {
       while (session.budget().untilTrigger > 0) {
@@ -162,6 +163,7 @@ test("room that is left is used", async () => {
         words: [segments.filter((one) => one.kind === "quoted").reduce((sum, one) => sum + one.count.tokens, 0), report.summarised?.length ?? 0],
         left: target - used.tokens,
       });
+      for (const { number, level } of session.layers()) (out.levels[number] ??= []).push(level);
     }
     out.rows = rows;
     out.shares = [newestLayer, userWords];
@@ -172,6 +174,39 @@ test("room that is left is used", async () => {
     assert.ok(facts[0] > 0.75 * layer || facts[1] === 0, `facts are dropped with room for them: ${facts}`);
     assert.ok(said >= 0.75 * words || summarised === 0, `words of the user are left out with room for them: ${said} of ${words}`);
     assert.ok(left < layer, `${left} tokens are left`);
+  }
+  const levels = Object.values(got.levels);
+  assert.ok(levels.every((forms) => forms[0] === 3 && forms.every((level, at) => at === 0 || level <= forms[at - 1])), JSON.stringify(levels));
+  assert.ok(levels.some((forms) => forms.includes(1)), JSON.stringify(levels));
+});
+
+/** P4: with more and more room, first come the facts that the summary missed, then a longer summary, and only then more of the user's
+ * words than their share. */
+test("room that is left goes to facts, then to the layer, then to the user's words", async () => {
+  const got = await run(`
+    const places = ["the lower mill", "Aunt Irma's farm", "the harbour wall", "a bakery in Nyborg", "the old school"];
+    const things = ["barley", "roof tiles", "lamp oil", "two sacks of salt", "blue paint"];
+    const list = Array.from({ length: 34 }, (_, n) => [
+      { role: "user", content: \`Yesterday I went to \${places[n % 5]} and asked whether they still have \${things[(n * 3) % 5]}, because run \${n} of the ferry leaves at \${6 + (n % 12)}:\${String(n % 60).padStart(2, "0")} and I cannot wait for gate \${n} to open again before the rain comes.\` },
+      { role: "assistant", content: \`Then the ferry of run \${n} should take the \${things[(n * 3) % 5]}. The skipper keeps \${(n * 7) % 40} places free for \${places[n % 5]}, and he writes them down as order R-\${1000 + n}. We decided to move hall \${n} to the north side, because the road there is wider than the one along the river.\` },
+    ]).flat();
+    out.share = resolvePolicy("balanced", 8192).userWords;
+    out.rows = [];
+    for (const at of [0.35, 0.4, 0.45, 0.5, 0.55, 0.6]) {
+      const session = await openSession({ model: "any", window: 8192, policy: { triggers: [{ on: "fill", of: "window", at }, { on: "manual" }] } });
+      await session.append(list);
+      await session.compact({ extractive: true });
+      const [layer] = session.layers();
+      const words = session.budget().segments.filter((one) => one.kind === "quoted").reduce((sum, one) => sum + one.count.tokens, 0);
+      out.rows.push({ facts: layer.ledger.length, text: layer.summary.length, words });
+      await session.close();
+    }
+  `);
+  const [least, most] = [got.rows[0], got.rows.at(-1)];
+  assert.ok(most.facts > 2 * least.facts && most.text > 1.8 * least.text && most.words > 1.3 * got.share, JSON.stringify(got));
+  for (const { facts, text, words } of got.rows) {
+    assert.ok(facts === most.facts || text < 1.2 * least.text, `a longer summary while facts are left out: ${JSON.stringify(got.rows)}`);
+    assert.ok(text > 1.5 * least.text || words < 1.15 * got.share, `words beyond their share before the summary: ${JSON.stringify(got.rows)}`);
   }
 });
 

@@ -21,7 +21,7 @@ mod values;
 use palimpsest_tokens::TokenCounter;
 use serde::{Deserialize, Serialize};
 
-pub use crate::words::worth::{LITTLE, worth};
+pub use crate::words::worth::{LITTLE, announces_a_change, worth};
 pub use date::{Day, day_at, iso_day};
 pub use excerpt::{CUT, excerpt};
 pub use fade::{Piece, fade, faded, joined};

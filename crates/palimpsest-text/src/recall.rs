@@ -15,7 +15,7 @@ use crate::words::{Plain, small_word};
 mod question;
 mod unsaid;
 
-pub use unsaid::{says_little, unsaid};
+pub use unsaid::{Unsaid, says_little};
 
 use question::{Question, each_beginning, speaker};
 

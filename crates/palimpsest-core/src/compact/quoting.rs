@@ -8,7 +8,7 @@ use palimpsest_tokens::Count;
 use serde::{Deserialize, Serialize};
 
 use super::{CompactState, Compaction};
-use crate::context::quotes::{self, Passage};
+use crate::context::quotes::{self, CoveredWords, Passage};
 use crate::context::slot::{quote_mark, recall_block};
 use crate::context::{Context, Entry, Quote, Recalled};
 use crate::data::layer::{LayerId, Span};
@@ -190,7 +190,7 @@ impl Compaction {
             }
             let covered = self.covered.get_or_insert_default();
             covered.update(&self.context);
-            let passages = quotes::choose(&self.context, &covered.index, &question, room);
+            let passages = covered.choose(&self.context, &question, room);
             let quotes = passages.iter().filter_map(|p| p.quote(&self.context));
             let quotes = quotes.collect();
             (passages, quotes)
@@ -245,12 +245,17 @@ impl Compaction {
 #[derive(Debug, Default)]
 pub(super) struct Covered {
     index: Recall,
+    words: CoveredWords,
     /// The messages it holds, neighbours joined.
     spans: Vec<Span>,
     bytes: usize,
 }
 
 impl Covered {
+    fn choose(&mut self, context: &Context, question: &Message, room: u32) -> Vec<Passage> {
+        quotes::choose(context, &self.index, &mut self.words, question, room)
+    }
+
     fn update(&mut self, context: &Context) {
         let spans = joined(context.covered());
         if self.extends_to(&spans) {
@@ -304,6 +309,7 @@ impl Covered {
         }
         Self {
             index,
+            words: CoveredWords::default(),
             // one that lacks the oldest is made anew
             spans: if is_whole { spans } else { vec![NEVER] },
             bytes,

@@ -1,5 +1,7 @@
 //! Chooses the passages that are quoted for a question, and their room.
 
+use std::rc::Rc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::context::shrink::{verbatim, words_of};
@@ -9,8 +11,9 @@ use crate::context::{self, Context, Elsewhere, Quote};
 use crate::data::message::{Message, Seq};
 use crate::data::rendition::Rendition;
 use palimpsest_text::extractive;
-use palimpsest_text::recall::{Recall, Recalled, says_little, unsaid, within};
+use palimpsest_text::recall::{Recall, Recalled, Unsaid, says_little, within};
 use palimpsest_text::retention::{self, Fact, FactClass, Speaker};
+use palimpsest_text::sorted::SortedMap;
 use palimpsest_text::standing::asks;
 
 /// The number of best passages that are considered.
@@ -41,17 +44,23 @@ impl Passage {
 
     /// Returns the passage with its words.
     pub fn quote(&self, context: &Context) -> Option<Quote> {
+        self.quote_of(self.message(context)?, context)
+    }
+
+    fn message<'a>(&self, context: &'a Context) -> Option<&'a Message> {
         let entries = context.entries();
-        let at = entries
-            .binary_search_by_key(&self.seq, |e| e.message.seq)
-            .ok()?;
-        self.quote_of(&entries[at].message, context)
+        let at = entries.binary_search_by_key(&self.seq, |e| e.message.seq);
+        Some(&entries[at.ok()?].message)
     }
 
     fn quote_of(&self, message: &Message, context: &Context) -> Option<Quote> {
+        Some(quote(self.seq, &self.text_of(message)?, context))
+    }
+
+    fn text_of(&self, message: &Message) -> Option<String> {
         let words = message.words();
-        let text = words.get(self.start as usize..self.end as usize)?.trim();
-        Some(quote(self.seq, text, context))
+        let text = words.get(self.start as usize..self.end as usize)?;
+        Some(text.trim().to_owned())
     }
 }
 
@@ -74,8 +83,17 @@ const NEWEST_BYTES: usize = 1 << 16;
 /// Returns the passages of covered messages that answer `message`, in the order of the conversation, within `room`
 /// tokens including their frame. Messages that are quoted in the slot already are left out. `index` holds the words of
 /// covered messages. Where the message asks nothing, most of the room goes to sentences with words that nothing in the window
-/// says.
-pub fn choose(context: &Context, index: &Recall, message: &Message, room: u32) -> Vec<Passage> {
+/// says. What was read of them is kept in `known` for the next choice.
+pub fn choose(
+    context: &Context,
+    index: &Recall,
+    known: &mut CoveredWords,
+    message: &Message,
+    room: u32,
+) -> Vec<Passage> {
+    if known.passages.len() > MOST_KNOWN {
+        known.passages.clear();
+    }
     let shown: Vec<Seq> = context.view().quotes.iter().map(|q| q.seq).collect();
     let words = message.words();
     let mut hits = index.search(&words, MOST_HITS, |seq| !shown.contains(&seq));
@@ -87,7 +105,7 @@ pub fn choose(context: &Context, index: &Recall, message: &Message, room: u32) -
     }
     if words.len() >= TOO_LONG || asks(&words) {
         let chosen = fitting(context, &hits, room);
-        return with_changes(context, index, chosen, room);
+        return with_changes(context, index, known, chosen, room);
     }
     let like = if says_little(&words) {
         Vec::new()
@@ -98,8 +116,8 @@ pub fn choose(context: &Context, index: &Recall, message: &Message, room: u32) -
         });
         fitting(context, &hits, room / FOR_LIKE)
     };
-    let chosen = with_news(context, words, like, &shown, room);
-    with_changes(context, index, chosen, room)
+    let chosen = with_news(context, &mut known.unsaid, words, like, &shown, room);
+    with_changes(context, index, known, chosen, room)
 }
 
 /// Returns the hits that fit into `room` tokens, in the order of the conversation, each text once.
@@ -117,6 +135,7 @@ fn fitting(context: &Context, hits: &[Recalled], room: u32) -> Vec<Passage> {
 /// Messages of `shown` are quoted already.
 fn with_news(
     context: &Context,
+    unsaid: &mut Unsaid,
     remark: String,
     mut chosen: Vec<Passage>,
     shown: &[Seq],
@@ -150,7 +169,7 @@ fn with_news(
         sight.push(quote.text);
     }
     let texts = covered.iter().map(|(seq, text)| (*seq, text.as_str()));
-    let news = unsaid(texts, sight.iter().map(String::as_str), MOST_HITS);
+    let news = unsaid.find(texts, sight.iter().map(String::as_str), MOST_HITS);
     for passage in news.iter().map(Passage::of) {
         let tokens = passage.quote(context).map_or(u32::MAX, |q| q.tokens);
         if used.saturating_add(tokens) <= room {
@@ -167,6 +186,7 @@ fn with_news(
 fn with_changes(
     context: &Context,
     index: &Recall,
+    known: &mut CoveredWords,
     chosen: Vec<Passage>,
     room: u32,
 ) -> Vec<Passage> {
@@ -177,7 +197,7 @@ fn with_changes(
         .fold(RECALL_FRAME, u32::saturating_add);
     let mut all = chosen.clone();
     for passage in chosen {
-        let Some((change, sentence)) = change_of(context, index, &passage) else {
+        let Some((change, sentence)) = change_of(context, index, &passage, known) else {
             continue;
         };
         let holds =
@@ -202,39 +222,83 @@ fn with_changes(
 /// The number of newer passages that are searched for a change of one.
 const MOST_NEWER: usize = 12;
 
+/// A passage that was looked at: those of one topic find each other.
+#[derive(Debug)]
+struct ReadPassage {
+    text: String,
+    /// It states a value that something else may change.
+    states_a_value: bool,
+    /// The facts of its sentences that announce a change.
+    changing: Vec<Fact>,
+}
+
+/// What was read of covered messages. Their words do not change, so it holds for later choices.
+#[derive(Debug, Default)]
+pub struct CoveredWords {
+    passages: SortedMap<(Seq, u32, u32), Rc<ReadPassage>>,
+    unsaid: Unsaid,
+}
+
+/// The number of passages after which they are read anew.
+const MOST_KNOWN: usize = 1_024;
+
+fn read_passage(
+    context: &Context,
+    passage: &Passage,
+    words: &mut CoveredWords,
+) -> Option<Rc<ReadPassage>> {
+    let place = (passage.seq, passage.start, passage.end);
+    if let Some(known) = words.passages.get(&place) {
+        return Some(Rc::clone(known));
+    }
+    let text = passage.text_of(passage.message(context)?)?;
+    let mut facts = retention::extract_from(&text, Speaker::Assistant);
+    let states_a_value = facts.iter().any(|fact| {
+        matches!(
+            fact.class,
+            FactClass::Number | FactClass::Date | FactClass::Identifier
+        )
+    });
+    facts.retain(|fact| extractive::announces_a_change(&fact.context));
+    let known = Rc::new(ReadPassage {
+        text,
+        states_a_value,
+        changing: facts,
+    });
+    words.passages.insert(place, Rc::clone(&known));
+    Some(known)
+}
+
 /// Returns the newest passage that changes a value of this one, and its sentence with the new value.
-fn change_of(context: &Context, index: &Recall, passage: &Passage) -> Option<(Passage, String)> {
-    let text = passage.quote(context)?.text;
-    let states_a_value = retention::extract_from(&text, Speaker::Assistant)
-        .iter()
-        .any(|fact| {
-            matches!(
-                fact.class,
-                FactClass::Number | FactClass::Date | FactClass::Identifier
-            )
-        });
-    if !states_a_value {
+fn change_of(
+    context: &Context,
+    index: &Recall,
+    passage: &Passage,
+    words: &mut CoveredWords,
+) -> Option<(Passage, String)> {
+    let own = read_passage(context, passage, words)?;
+    if !own.states_a_value {
         return None;
     }
-    let mut newer = index.search(&text, MOST_NEWER, |seq| seq > passage.seq);
+    let mut newer = index.search(&own.text, MOST_NEWER, |seq| seq > passage.seq);
     palimpsest_text::order::sort_by_key(&mut newer, |hit| (hit.seq, hit.start));
-    let newer: Vec<(Passage, String)> = newer
+    let newer: Vec<_> = newer
         .iter()
         .filter_map(|hit| {
-            let passage = Passage {
-                seq: hit.seq,
-                start: hit.start,
-                end: hit.end,
-            };
-            Some((passage, passage.quote(context)?.text))
+            let passage = Passage::of(hit);
+            Some((passage, read_passage(context, &passage, words)?))
         })
+        .filter(|(_, known)| !known.changing.is_empty())
         .collect();
-    let facts: Vec<Fact> = newer
+    if newer.is_empty() {
+        return None;
+    }
+    let facts = newer.iter().flat_map(|(_, known)| known.changing.iter());
+    let facts: Vec<Fact> = facts.cloned().collect();
+    let sentence = (*extractive::changes(&own.text, &facts).last()?).to_owned();
+    let (change, _) = newer
         .iter()
-        .flat_map(|(_, text)| retention::extract_from(text, Speaker::Assistant))
-        .collect();
-    let sentence = (*extractive::changes(&text, &facts).last()?).to_owned();
-    let (change, _) = newer.iter().rfind(|(_, text)| text.contains(&sentence))?;
+        .rfind(|(_, known)| known.text.contains(&sentence))?;
     Some((*change, sentence))
 }
 

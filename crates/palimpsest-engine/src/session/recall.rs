@@ -3,7 +3,7 @@
 use palimpsest_core::context::{Cause, Elsewhere, Entry, Quote, Recalled};
 use palimpsest_core::layer::LayerId;
 use palimpsest_core::message::{Message, Role, Seq};
-use palimpsest_core::quotes;
+use palimpsest_core::quotes::{self, CoveredWords};
 use palimpsest_core::rendition::Rendition;
 use palimpsest_core::view_edit::{Stale, ViewEdit};
 use palimpsest_text::recall::Recall;
@@ -23,6 +23,7 @@ pub(crate) struct CoveredIndex {
     /// The messages in the index, in order.
     seqs: Vec<Seq>,
     index: Recall,
+    words: CoveredWords,
 }
 
 /// Updates the index after the layers changed (R1). If they did not, it only compares their numbers.
@@ -79,8 +80,8 @@ fn within(state: &State, message: &Message, room: u32) -> Option<Recalled> {
         return None;
     }
     follow(state);
-    let known = state.covered_index.borrow();
-    let passages = quotes::choose(context, &known.index, message, room);
+    let known = &mut *state.covered_index.borrow_mut();
+    let passages = quotes::choose(context, &known.index, &mut known.words, message, room);
     let quotes = passages.iter().filter_map(|p| p.quote(context)).collect();
     quotes::block(message.seq, quotes)
 }

@@ -1,7 +1,9 @@
 //! Finds sentences of earlier messages with words that nothing in sight says.
 
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
+use crate::sorted::SortedMap;
 use crate::words::segment::{UnitKind, prose};
 use crate::words::terms::{TermKind, each_term};
 use crate::words::worth::{LITTLE, worth};
@@ -16,65 +18,107 @@ const LONGEST: usize = 600;
 /// Tokens on top of a sentence, so that very short ones do not win by shortness alone: its number among them.
 const FRAME: u32 = 5;
 
-/// A sentence that can be chosen.
+/// A sentence, with its content words.
 struct Sentence {
-    place: Recalled,
-    terms: Vec<u64>,
+    terms: Rc<[u64]>,
+    /// `None` if it says too little to be chosen.
+    chosen: Option<Chosen>,
+}
+
+/// What is known of a sentence that can be chosen.
+#[derive(Clone, Copy)]
+struct Chosen {
+    start: u32,
+    end: u32,
     tokens: u32,
     worth: f32,
 }
 
-/// Returns at most `most` sentences of `texts` (each with its message), the one with the most news for its length first. News
-/// are content words that neither `sight` nor a sentence before it says; the fewer sentences say a word, the more it counts.
-/// Questions and sentences of little [`worth`] are left out.
-pub fn unsaid<'a>(
-    texts: impl IntoIterator<Item = (u32, &'a str)>,
-    sight: impl IntoIterator<Item = &'a str>,
-    most: usize,
-) -> Vec<Recalled> {
-    let mut said: HashSet<u64, Plain> = HashSet::default();
-    for text in sight {
-        each_term(text, |term| {
-            said.insert(term.hash);
-        });
+/// Finds sentences with words that nothing in sight says. Each message is read once, while it is among those that are asked for.
+#[derive(Default)]
+pub struct Unsaid {
+    read: SortedMap<u32, Rc<[Sentence]>>,
+}
+
+impl std::fmt::Debug for Unsaid {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Unsaid")
+            .field("messages", &self.read.len())
+            .finish()
     }
-    let mut spread: HashMap<u64, u32, Plain> = HashMap::default();
-    let mut open: Vec<Sentence> = Vec::new();
-    for (seq, text) in texts {
-        let units = prose(text);
-        for unit in units.iter().filter(|unit| unit.kind != UnitKind::Code) {
-            open.extend(sentence(seq, text, (unit.start, unit.end), &mut spread));
+}
+
+impl Unsaid {
+    /// Returns at most `most` sentences of `texts` (each with its message), the one with the most news for its length first. News
+    /// are content words that neither `sight` nor a sentence before it says; the fewer sentences say a word, the more it counts.
+    /// Questions and sentences of little [`worth`] are left out. The text of a message is the same at every call.
+    pub fn find<'a>(
+        &mut self,
+        texts: impl IntoIterator<Item = (u32, &'a str)>,
+        sight: impl IntoIterator<Item = &'a str>,
+        most: usize,
+    ) -> Vec<Recalled> {
+        let mut said: HashSet<u64, Plain> = HashSet::default();
+        for text in sight {
+            each_term(text, |term| {
+                said.insert(term.hash);
+            });
         }
-    }
-    let all = open.len() as f32;
-    let news = |sentence: &Sentence, said: &HashSet<u64, Plain>| {
-        let new = sentence.terms.iter().filter(|t| !said.contains(*t));
-        let sum: f32 = new.map(|t| log2(all / spread[t].max(1) as f32) + 0.2).sum();
-        sum * sentence.worth / (sentence.tokens + FRAME) as f32
-    };
-    // News only become fewer, so that an earlier score is a bound.
-    let mut bounds: Vec<f32> = open.iter().map(|one| news(one, &said)).collect();
-    let mut chosen = Vec::new();
-    while chosen.len() < most {
-        // Of two with the same news the newer one counts.
-        let best = bounds.iter().copied().enumerate();
-        let best = best.max_by(|(_, a), (_, b)| a.total_cmp(b));
-        let Some((at, bound)) = best.filter(|(_, bound)| *bound > 0.0) else {
-            break;
+        let mut spread: HashMap<u64, u32, Plain> = HashMap::default();
+        let mut open: Vec<(u32, Rc<[u64]>, Chosen)> = Vec::new();
+        let before = std::mem::take(&mut self.read);
+        for (seq, text) in texts {
+            let known = match before.get(&seq) {
+                Some(known) => Rc::clone(known),
+                None => sentences(text),
+            };
+            for sentence in known.iter() {
+                for term in sentence.terms.iter() {
+                    *spread.entry(*term).or_default() += 1;
+                }
+                open.extend(
+                    sentence
+                        .chosen
+                        .map(|c| (seq, Rc::clone(&sentence.terms), c)),
+                );
+            }
+            self.read.insert(seq, known);
+        }
+        let all = open.len() as f32;
+        let news = |terms: &[u64], chosen: &Chosen, said: &HashSet<u64, Plain>| {
+            let new = terms.iter().filter(|t| !said.contains(*t));
+            let sum: f32 = new.map(|t| log2(all / spread[t].max(1) as f32) + 0.2).sum();
+            sum * chosen.worth / (chosen.tokens + FRAME) as f32
         };
-        let score = news(&open[at], &said);
-        if score < bound {
-            bounds[at] = score;
-            continue;
+        // News only become fewer, so that an earlier score is a bound.
+        let bounds = open.iter().map(|(_, terms, c)| news(terms, c, &said));
+        let mut bounds: Vec<f32> = bounds.collect();
+        let mut found = Vec::new();
+        while found.len() < most {
+            // Of two with the same news the newer one counts.
+            let best = bounds.iter().copied().enumerate();
+            let best = best.max_by(|(_, a), (_, b)| a.total_cmp(b));
+            let Some((at, bound)) = best.filter(|(_, bound)| *bound > 0.0) else {
+                break;
+            };
+            let (seq, terms, chosen) = &open[at];
+            let score = news(terms, chosen, &said);
+            if score < bound {
+                bounds[at] = score;
+                continue;
+            }
+            bounds[at] = 0.0;
+            said.extend(terms.iter().copied());
+            found.push(Recalled {
+                seq: *seq,
+                start: chosen.start,
+                end: chosen.end,
+                score,
+                share: 0.0,
+            });
         }
-        bounds[at] = 0.0;
-        said.extend(std::mem::take(&mut open[at].terms));
-        chosen.push(Recalled {
-            score,
-            ..open[at].place
-        });
+        found
     }
-    chosen
 }
 
 /// Returns `true` if no sentence of the text says anything that one may be asked about.
@@ -84,13 +128,15 @@ pub fn says_little(text: &str) -> bool {
         .all(|unit| worth(&text[unit.start..unit.end]) < LITTLE)
 }
 
-/// Reads a sentence and counts its words; `None` if it says too little.
-fn sentence(
-    seq: u32,
-    text: &str,
-    (start, end): (usize, usize),
-    spread: &mut HashMap<u64, u32, Plain>,
-) -> Option<Sentence> {
+/// Reads the sentences of a message, without code and pastes.
+fn sentences(text: &str) -> Rc<[Sentence]> {
+    let units = prose(text);
+    let said = units.iter().filter(|unit| unit.kind != UnitKind::Code);
+    said.filter_map(|unit| sentence(text, unit.start, unit.end))
+        .collect()
+}
+
+fn sentence(text: &str, start: usize, end: usize) -> Option<Sentence> {
     let body = &text[start..end];
     if body.len() > LONGEST {
         return None;
@@ -105,35 +151,27 @@ fn sentence(
         words += if term.kind == TermKind::Pair { 1 } else { 2 };
         terms.push(term.hash);
     });
-    for term in &terms {
-        *spread.entry(*term).or_default() += 1;
-    }
     let worth = worth(body);
     let is_question = body.trim_end().ends_with(['?', '？', '؟']);
-    if words < 2 * LEAST_WORDS || worth < LITTLE || is_question {
-        return None;
-    }
+    let says_enough = words >= 2 * LEAST_WORDS && worth >= LITTLE && !is_question;
     Some(Sentence {
-        place: Recalled {
-            seq,
+        terms: terms.into(),
+        chosen: says_enough.then(|| Chosen {
             start: start as u32,
             end: end as u32,
-            score: 0.0,
-            share: 0.0,
-        },
-        terms,
-        tokens: estimate(body),
-        worth,
+            tokens: estimate(body),
+            worth,
+        }),
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::unsaid;
+    use super::Unsaid;
 
     fn check(texts: &[&str], sight: &str, most: usize, expected: &[&str]) {
         let numbered = texts.iter().enumerate().map(|(n, text)| (n as u32, *text));
-        let found = unsaid(numbered, [sight], most);
+        let found = Unsaid::default().find(numbered, [sight], most);
         let got: Vec<&str> = found
             .iter()
             .map(|one| &texts[one.seq as usize][one.start as usize..one.end as usize])

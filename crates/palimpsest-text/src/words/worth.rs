@@ -90,7 +90,7 @@ pub(crate) fn probability(sum: f32) -> f32 {
 }
 
 /// Whether a word of a text announces that something is another than before.
-pub(crate) fn announces_a_change(text: &str) -> bool {
+pub fn announces_a_change(text: &str) -> bool {
     let mut does = false;
     each_term(text, |term| does |= listed(term.hash) & CHANGE != 0);
     does

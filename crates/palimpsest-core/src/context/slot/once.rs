@@ -11,13 +11,16 @@ const TELLING: usize = 12;
 /// The user's own words beside the layers, each with its message.
 pub(crate) struct Said {
     words: Vec<(u32, String)>,
+    /// All of them, one in each line: looked through at once.
+    whole: String,
 }
 
 impl Said {
     pub(crate) fn new<'a>(words: impl Iterator<Item = (u32, &'a str)>) -> Self {
-        Self {
-            words: words.map(|(seq, text)| (seq, one_line(text))).collect(),
-        }
+        let words: Vec<(u32, String)> = words.map(|(seq, text)| (seq, one_line(text))).collect();
+        let lines: Vec<&str> = words.iter().map(|(_, text)| text.as_str()).collect();
+        let whole = lines.join("\n");
+        Self { words, whole }
     }
 
     /// Returns the lines of a layer without the sentences that are quoted already.
@@ -105,11 +108,11 @@ impl Said {
         if line.is_empty() {
             return false;
         }
-        let is_telling = line.chars().count() >= TELLING;
-        let holds = |(seq, said): &(u32, String)| {
-            (is_telling || from == Some(*seq)) && said.contains(&line)
-        };
-        self.words.iter().any(holds)
+        if line.chars().count() >= TELLING {
+            return self.whole.contains(&line);
+        }
+        let mut its = self.words.iter().filter(|(seq, _)| from == Some(*seq));
+        its.any(|(_, said)| said.contains(&line))
     }
 }
 
