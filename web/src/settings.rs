@@ -39,7 +39,7 @@ pub mod view {
     pub mod window;
 }
 
-use std::collections::BTreeMap;
+use palimpsest_text::sorted::SortedMap;
 
 use palimpsest_core::policy::Policy;
 use palimpsest_text::number;
@@ -88,17 +88,17 @@ pub struct Settings {
     /// The profile that new sessions begin with; empty for none.
     pub profile: String,
     /// Policies for certain models, which replace the general one.
-    pub model_policies: BTreeMap<String, String>,
+    pub model_policies: SortedMap<String, String>,
     /// Sampling temperature; `None` leaves it to the model.
     pub temperature: Option<f32>,
     /// Settings for certain models, which replace the general ones.
-    pub models: BTreeMap<String, ModelSettings>,
+    pub models: SortedMap<String, ModelSettings>,
     /// Tokens kept for the answer; `None` as fits the window.
     pub reserve: Option<u32>,
     /// Model servers beside the one in use.
     pub places: Vec<Place>,
     /// System prompts by their names.
-    pub prompts: BTreeMap<String, String>,
+    pub prompts: SortedMap<String, String>,
     /// Servers whose tools a model is offered, as JSON, which only the part with the tools reads; empty without one.
     pub tool_servers: String,
     /// A model may look up what was said, in new sessions.
@@ -204,12 +204,12 @@ impl Default for Settings {
             exported: 0.0,
             policy: "balanced".to_owned(),
             profile: String::new(),
-            model_policies: BTreeMap::new(),
+            model_policies: SortedMap::new(),
             temperature: None,
-            models: BTreeMap::new(),
+            models: SortedMap::new(),
             reserve: None,
             places: Vec::new(),
-            prompts: BTreeMap::new(),
+            prompts: SortedMap::new(),
             tool_servers: String::new(),
             own_tools: false,
             other_sessions: false,

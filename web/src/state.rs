@@ -3,8 +3,8 @@
 //! Views read these signals and call [`crate::act`]; only actions write what comes from the
 //! engine. Pure interface state (an open dialog, a typed filter) is written where it belongs.
 
+use palimpsest_text::sorted::SortedMap;
 use std::cell::Cell;
-use std::collections::BTreeMap;
 
 use palimpsest_core::analytics::Analytics;
 use palimpsest_core::budget::MarkReport;
@@ -119,9 +119,9 @@ pub struct AppState {
     /// What the connection doctor found.
     pub checks: Signal<Vec<Check>>,
     /// The same of servers that are not in use, by their addresses.
-    pub visited: Signal<BTreeMap<String, Vec<Check>>>,
+    pub visited: Signal<SortedMap<String, Vec<Check>>>,
     /// The models of servers that are not in use, by their addresses; `None` for one that does not answer.
-    pub elsewhere: Signal<BTreeMap<String, Option<Vec<ModelEntry>>>>,
+    pub elsewhere: Signal<SortedMap<String, Option<Vec<ModelEntry>>>>,
     /// The download of a model that runs or has failed.
     pub pull: Signal<Option<Pull>>,
     /// What the person chose.
@@ -161,7 +161,7 @@ pub struct AppState {
     /// What a new session would begin with, and how many turns there are room for.
     pub fresh: Signal<Option<(Budget, Option<u32>)>>,
     /// Settings that several sessions share, by name.
-    pub profiles: Signal<BTreeMap<String, Profile>>,
+    pub profiles: Signal<SortedMap<String, Profile>>,
 }
 
 impl AppState {

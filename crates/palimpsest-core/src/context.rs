@@ -883,7 +883,7 @@ mod tests {
             };
             let role = [Role::User, Role::Assistant][seq as usize % 2];
             let mut message = Message::text(seq, role, text);
-            message.parts.extend((seq % 3 == 0).then_some(image));
+            message.parts.extend(seq.is_multiple_of(3).then_some(image));
             context.push(Rc::new(message));
         };
         let check = |context: &Context| {

@@ -3,13 +3,12 @@
 //! A request first makes a *pending* mark. On the next build it settles on a tool call or on the end of the history and
 //! becomes the boundary. All functions are pure; the state is in [`View::watermark`] and [`View::pending`].
 
-use std::collections::BTreeSet;
-
 use crate::context::{Context, View};
 pub use crate::data::mark::{MarkReason, Marks, Pending};
 use crate::data::message::{Message, Part, Role, Seq};
 use crate::pass::strip::{self, StripOptions, Stripped};
 use palimpsest_text::glob;
+use palimpsest_text::sorted::SortedSet;
 
 /// The result of settling marks at a build.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -241,7 +240,7 @@ fn task_boundary(context: &Context, from: usize) -> Option<Seq> {
 const FEWEST_WORDS: usize = 5;
 
 /// Words of four letters and more, in lower case.
-fn content_words(text: &str) -> BTreeSet<String> {
+fn content_words(text: &str) -> SortedSet<String> {
     text.split(|c: char| !c.is_alphanumeric())
         .filter(|w| w.chars().count() >= 4)
         .map(str::to_lowercase)

@@ -1,7 +1,5 @@
 //! The public linter: finds everything in a list of messages that a provider would refuse, and repairs it.
 
-use std::collections::BTreeSet;
-
 use palimpsest_text::fence::is_blank;
 use palimpsest_text::sorted::{SortedMap, SortedSet};
 use serde::{Deserialize, Serialize};
@@ -205,7 +203,7 @@ impl Structure<'_> {
                 "a tool call has no result",
             );
         }
-        let mut answered: BTreeSet<&str> = BTreeSet::new();
+        let mut answered: SortedSet<&str> = SortedSet::new();
         for (message, from) in messages.iter().enumerate() {
             for (part, said) in from.message.parts.iter().enumerate() {
                 let Part::ToolResult { call, .. } = said else {
@@ -296,7 +294,7 @@ fn words_before_results(parsed: &Parsed) -> Vec<usize> {
 fn duplicates(parsed: &Parsed) -> Vec<(usize, usize, Option<PartAt>)> {
     let pairing = Pairing::of(parsed.messages.iter().map(|m| &m.message));
     let everywhere = matches!(parsed.dialect, Dialect::Anthropic | Dialect::Bedrock);
-    let mut seen: BTreeSet<&str> = BTreeSet::new();
+    let mut seen: SortedSet<&str> = SortedSet::new();
     let mut found = Vec::new();
     for (m, from) in parsed.messages.iter().enumerate() {
         for (p, part) in from.message.parts.iter().enumerate() {
@@ -325,7 +323,7 @@ fn message_ids(values: &[Value], dialect: Dialect, problems: &mut Vec<Problem>) 
     if dialect != Dialect::AiSdkUi {
         return;
     }
-    let mut seen = BTreeSet::new();
+    let mut seen = SortedSet::new();
     for (index, value) in values.iter().enumerate() {
         if let Some(id) = value.get("id").and_then(Value::as_str)
             && !seen.insert(id)
@@ -362,7 +360,7 @@ fn repair(values: &[Value], dialect: Dialect) -> Vec<Rendered> {
 /// Leaves out a repeated message (F 16), and gives another message with the same id a new one (F 17). Returns the index
 /// in the caller's list for each unchanged message.
 fn unique_messages(values: &[Value]) -> (Vec<Value>, Vec<Option<usize>>) {
-    let mut ids: BTreeSet<String> = BTreeSet::new();
+    let mut ids: SortedSet<String> = SortedSet::new();
     let mut out: Vec<Value> = Vec::new();
     let mut own = Vec::new();
     for (index, value) in values.iter().enumerate() {
@@ -388,7 +386,7 @@ fn unique_messages(values: &[Value]) -> (Vec<Value>, Vec<Option<usize>>) {
 
 /// Leaves out each message that stands before under the same id with the same content (F16).
 pub fn said_once(values: Vec<Value>) -> Vec<Value> {
-    let mut ids: BTreeSet<String> = BTreeSet::new();
+    let mut ids: SortedSet<String> = SortedSet::new();
     let mut out: Vec<Value> = Vec::with_capacity(values.len());
     for value in values {
         let id = value.get("id").and_then(Value::as_str);
@@ -402,7 +400,7 @@ pub fn said_once(values: Vec<Value>) -> Vec<Value> {
 
 /// Gives each repeated call, and its result, an id of its own.
 fn rename(parsed: &mut Parsed) {
-    let mut ids: BTreeSet<String> = BTreeSet::new();
+    let mut ids: SortedSet<String> = SortedSet::new();
     for from in &parsed.messages {
         ids.extend(from.message.calls().map(str::to_owned));
     }
@@ -431,7 +429,7 @@ fn renamed(parsed: &mut Parsed, message: usize, part: usize) {
 }
 
 /// Makes an unused id from a used one.
-fn fresh(id: &str, taken: &BTreeSet<String>) -> String {
+fn fresh(id: &str, taken: &SortedSet<String>) -> String {
     let mut end = id.len().min(MAX_ID_BYTES - 12);
     while !id.is_char_boundary(end) {
         end -= 1;

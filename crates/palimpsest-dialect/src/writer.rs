@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet};
 
 use palimpsest_text::fence::is_blank;
 use palimpsest_text::sorted::{SortedMap, SortedSet};
@@ -292,9 +291,9 @@ pub(crate) struct Writer<'r> {
     care: Care,
     expected: SortedMap<usize, Expected>,
     /// The tool that each call asks for.
-    names: BTreeMap<String, String>,
+    names: SortedMap<String, String>,
     /// Calls made in the field `function_call`.
-    old_calls: BTreeSet<String>,
+    old_calls: SortedSet<String>,
     made: Cell<u32>,
     has_prompt: bool,
     broken: &'r SortedSet<usize>,
@@ -305,7 +304,7 @@ pub(crate) struct Writer<'r> {
     /// Items of reasoning, by the value that they stand before.
     thoughts: SortedMap<usize, Vec<usize>>,
     /// The identifiers of calls that Gemini's caller gave.
-    ids: BTreeSet<String>,
+    ids: SortedSet<String>,
 }
 
 impl<'r> Writer<'r> {
@@ -363,8 +362,8 @@ impl<'r> Writer<'r> {
                 }
             }
         }
-        let mut names = BTreeMap::new();
-        let mut old_calls = BTreeSet::new();
+        let mut names = SortedMap::new();
+        let mut old_calls = SortedSet::new();
         for atom in atoms {
             if let Part::ToolCall { id, name, .. } = atom.part.as_ref() {
                 names.insert(id.clone(), name.clone());
@@ -441,7 +440,7 @@ impl<'r> Writer<'r> {
                 }),
             }
         }
-        let mut used = BTreeSet::new();
+        let mut used = SortedSet::new();
         for group in &mut groups {
             let own = |a: &&Atom<'_>| {
                 a.raw
@@ -705,9 +704,9 @@ impl<'r> Writer<'r> {
 }
 
 /// The identifiers of calls in Gemini's parts, which need none.
-fn given_ids(raw: &[Value], dialect: Dialect) -> BTreeSet<String> {
+fn given_ids(raw: &[Value], dialect: Dialect) -> SortedSet<String> {
     if dialect != Dialect::Gemini {
-        return BTreeSet::new();
+        return SortedSet::new();
     }
     let parts = raw
         .iter()

@@ -1,6 +1,6 @@
 //! Reads a session back: its size in the store, and whether every row exists that other rows name (S5).
 
-use std::collections::{BTreeMap, BTreeSet};
+use palimpsest_text::sorted::{SortedMap, SortedSet};
 
 use palimpsest_core::context::Cause;
 use palimpsest_core::layer::Layer;
@@ -92,9 +92,9 @@ struct Reader<'a> {
     store: &'a dyn Store,
     id: &'a str,
     audit: Audit,
-    faults: BTreeSet<Fault>,
+    faults: SortedSet<Fault>,
     /// The numbers of the rows that were found, readable or not.
-    found: BTreeMap<Table, BTreeSet<u32>>,
+    found: SortedMap<Table, SortedSet<u32>>,
 }
 
 impl<'a> Reader<'a> {
@@ -103,8 +103,8 @@ impl<'a> Reader<'a> {
             store,
             id,
             audit: Audit::default(),
-            faults: BTreeSet::new(),
-            found: BTreeMap::new(),
+            faults: SortedSet::new(),
+            found: SortedMap::new(),
         };
         reader.all(depth).await?;
         reader.audit.faults = reader.faults.into_iter().collect();
@@ -171,8 +171,8 @@ impl<'a> Reader<'a> {
 
     /// Reads the messages page by page, and their large texts.
     async fn messages(&mut self, head: &Head, depth: Depth) -> Result<(), StoreError> {
-        let mut parents: BTreeMap<Seq, Option<Seq>> = BTreeMap::new();
-        let mut texts: BTreeSet<String> = BTreeSet::new();
+        let mut parents: SortedMap<Seq, Option<Seq>> = SortedMap::new();
+        let mut texts: SortedSet<String> = SortedSet::new();
         let mut from = Some(0);
         while let Some(next) = from.take() {
             let query = Query::Range {
@@ -298,9 +298,9 @@ impl<'a> Reader<'a> {
     }
 
     /// The shorter forms that exist: message and revision.
-    async fn forms(&mut self) -> Result<BTreeSet<(Seq, u32)>, StoreError> {
+    async fn forms(&mut self) -> Result<SortedSet<(Seq, u32)>, StoreError> {
         let query = Query::all(Table::Renditions, session_key(self.id));
-        let mut forms = BTreeSet::new();
+        let mut forms = SortedSet::new();
         for row in self.store.read(query).await? {
             let (Some(KeyPart::Number(seq)), Some(KeyPart::Number(n))) =
                 (row.key.get(1), row.key.get(2))

@@ -6,7 +6,7 @@
 //! has the right to write, so that no release hides a name from another. The next release handles the texts that this
 //! one had to leave.
 
-use std::collections::BTreeSet;
+use palimpsest_text::sorted::SortedSet;
 
 use crate::ports::{Durability, Key, KeyPart, Op, Query, Store, StoreError, Table};
 use crate::rows::{LARGE_TEXTS, MessageRow, named_key, seal, session_key, unseal};
@@ -21,7 +21,10 @@ fn loose_prefix() -> Key {
 
 /// Notes the large texts that a session named. The caller writes the note in the transaction that removes the session.
 /// `None` if there are none.
-pub(crate) fn loosening(session: &str, named: &BTreeSet<String>) -> Result<Option<Op>, StoreError> {
+pub(crate) fn loosening(
+    session: &str,
+    named: &SortedSet<String>,
+) -> Result<Option<Op>, StoreError> {
     if named.is_empty() {
         return Ok(None);
     }
@@ -62,7 +65,7 @@ async fn try_release(store: &dyn Store) -> Result<Option<u32>, StoreError> {
         .apply(&lease, None, vec![listen], Durability::Relaxed)
         .await?;
     let rows = store.read(loose).await?;
-    let mut unnamed: BTreeSet<String> = BTreeSet::new();
+    let mut unnamed: SortedSet<String> = SortedSet::new();
     for row in &rows {
         // A damaged note names no known texts, so its texts stay.
         unnamed.extend(unseal::<Vec<String>>("loose texts", &row.value).unwrap_or_default());
@@ -97,11 +100,11 @@ async fn try_release(store: &dyn Store) -> Result<Option<u32>, StoreError> {
 pub(crate) async fn named_by(
     store: &dyn Store,
     session: &str,
-) -> Result<Option<BTreeSet<String>>, StoreError> {
+) -> Result<Option<SortedSet<String>>, StoreError> {
     let rows = store
         .read(Query::all(Table::Messages, session_key(session)))
         .await?;
-    let mut named = BTreeSet::new();
+    let mut named = SortedSet::new();
     for row in rows {
         let Ok(message) = unseal::<MessageRow>("a message", &row.value) else {
             return Ok(None);

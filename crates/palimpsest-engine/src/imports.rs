@@ -1,7 +1,7 @@
 //! Conversations of other programs as sessions are made of them: what they are called, what was said on which branch, and
 //! whether they are here already (S7).
 
-use std::collections::BTreeMap;
+use palimpsest_text::sorted::SortedMap;
 use std::rc::Rc;
 
 use palimpsest_core::dialect::imports::{self, Conversation, Importer, Report};
@@ -266,7 +266,7 @@ fn imported(
     let mut messages = Vec::new();
     let mut asides: Vec<Aside> = Vec::new();
     // for each value of the list the last message that was made of it, or of what it follows
-    let mut ends: BTreeMap<u32, Option<Follows>> = BTreeMap::new();
+    let mut ends: SortedMap<u32, Option<Follows>> = SortedMap::new();
     let mut read = parsed.messages.into_iter().peekable();
     for (n, parent) in (0_u32..).zip(&parents) {
         let mut after = parent.and_then(|parent| ends.get(&parent).copied().flatten());

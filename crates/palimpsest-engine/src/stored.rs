@@ -1,7 +1,6 @@
 //! Reads a session from its rows: the head as stored, or rebuilt from the other rows, and the context that it names
 //! (S5).
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use palimpsest_core::context::{Context, Entry, Quote, View};
@@ -443,7 +442,7 @@ async fn messages(
         .read(Query::all(Table::Messages, session_key(id)))
         .await?;
     let mut messages: SortedMap<Seq, Stored> = SortedMap::new();
-    let mut gaps: BTreeMap<Seq, StoreError> = BTreeMap::new();
+    let mut gaps: SortedMap<Seq, StoreError> = SortedMap::new();
     for row in rows {
         let Some(KeyPart::Number(seq)) = row.key.get(1) else {
             continue;

@@ -186,34 +186,37 @@ impl Recall {
                 scores[i] *= NAMED;
             }
         }
+        let order = |a: &Recalled, b: &Recalled| {
+            b.score
+                .total_cmp(&a.score)
+                .then_with(|| (Reverse(a.seq), a.start).cmp(&(Reverse(b.seq), b.start)))
+        };
+        // Of a long history nearly every chunk has a score: only the few that are wanted are kept, in order.
         let mut found: Vec<Recalled> = Vec::new();
         for i in self.reached(touched) {
             let chunk = &self.chunks[i];
             let score = scores[i]
                 + NEIGHBOUR * self.beside(i, 1, &scores)
                 + FURTHER * self.beside(i, 2, &scores);
-            if score > 0.0 && allowed(chunk.seq) {
-                found.push(Recalled {
-                    seq: chunk.seq,
-                    start: chunk.start,
-                    end: chunk.end,
-                    score,
-                    share: held[i] / (whole + absent),
-                });
+            let answers = score > 0.0 && allowed(chunk.seq);
+            if !answers {
+                continue;
             }
-        }
-        let order = |a: &Recalled, b: &Recalled| {
-            b.score
-                .total_cmp(&a.score)
-                .then_with(|| (Reverse(a.seq), a.start).cmp(&(Reverse(b.seq), b.start)))
-        };
-        // of a long history nearly every chunk has a score: the few that are wanted are sorted, not all
-        if found.len() > most && most > 0 {
-            found.select_nth_unstable_by(most - 1, order);
+            let hit = Recalled {
+                seq: chunk.seq,
+                start: chunk.start,
+                end: chunk.end,
+                score,
+                share: held[i] / (whole + absent),
+            };
+            let is_better = |worst: &Recalled| order(&hit, worst).is_lt();
+            if found.len() >= most && !found.last().is_some_and(is_better) {
+                continue;
+            }
+            let at = found.partition_point(|known| order(known, &hit).is_lt());
+            found.insert(at, hit);
             found.truncate(most);
         }
-        crate::order::sort_by(&mut found, order);
-        found.truncate(most);
         found
     }
 

@@ -1,7 +1,7 @@
 //! The engine behind the page, and the way of every action to it.
 
+use palimpsest_text::sorted::SortedSet;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use leptos::task::spawn_local;
@@ -56,7 +56,7 @@ pub(crate) struct Back {
     /// What has come in of a reply and is not shown yet.
     pub(crate) incoming: RefCell<Incoming>,
     /// Sessions whose model was asked for a title in this visit.
-    pub(crate) titled: RefCell<BTreeSet<String>>,
+    pub(crate) titled: RefCell<SortedSet<String>>,
     /// Ends the asking for a title that goes on.
     pub(crate) titling: RefCell<Option<Abort>>,
     /// Lets other pages count this one.

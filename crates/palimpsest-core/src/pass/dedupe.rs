@@ -14,6 +14,7 @@ use crate::data::message::{Part, Role, Seq, number_of};
 pub use crate::data::policy::DedupeOptions;
 use crate::data::rendition::{Reduced, ReducedKind, Rendition};
 use palimpsest_text::glob;
+use palimpsest_text::sorted::SortedMap;
 
 use super::{Call, Edits, OpenCalls, see_calls};
 
@@ -46,7 +47,7 @@ pub fn edits(context: &Context, end: usize, options: &DedupeOptions) -> Edits {
     // The newest place of each text, on a walk from the oldest.
     let mut texts: Newest<'_> = BTreeMap::new();
     // The replacements, by entry and part.
-    let mut notes: BTreeMap<(usize, usize), Note> = BTreeMap::new();
+    let mut notes: SortedMap<(usize, usize), Note> = SortedMap::new();
     for &index in &context.shown {
         see_calls(&mut calls, context, index);
         for (p, part) in context.entries[index].message.parts.iter().enumerate() {
@@ -169,12 +170,12 @@ fn superseded(
     context: &Context,
     uses: &[Use<'_>],
     options: &DedupeOptions,
-    notes: &mut BTreeMap<(usize, usize), Note>,
+    notes: &mut SortedMap<(usize, usize), Note>,
 ) {
     // The later uses by path, on a walk from the newest.
-    let mut written: BTreeMap<&str, Seq> = BTreeMap::new();
-    let mut whole: BTreeMap<&str, Seq> = BTreeMap::new();
-    let mut ranges: BTreeMap<(&str, &str), Seq> = BTreeMap::new();
+    let mut written: SortedMap<&str, Seq> = SortedMap::new();
+    let mut whole: SortedMap<&str, Seq> = SortedMap::new();
+    let mut ranges: SortedMap<(&str, &str), Seq> = SortedMap::new();
     for used in uses.iter().rev() {
         let path = used.path.as_str();
         let at = seq(context, used.result.0);
@@ -216,7 +217,7 @@ fn superseded(
 fn forms(
     context: &Context,
     end: usize,
-    notes: &BTreeMap<(usize, usize), Note>,
+    notes: &SortedMap<(usize, usize), Note>,
     options: &DedupeOptions,
 ) -> Edits {
     let counter = context.counter.as_ref();

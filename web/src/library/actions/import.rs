@@ -1,6 +1,6 @@
 //! Conversations from files.
 
-use std::collections::BTreeSet;
+use palimpsest_text::sorted::SortedSet;
 use std::rc::Rc;
 
 use palimpsest_core::dialect::imports::{Reason, Skipped};
@@ -272,8 +272,8 @@ async fn take_transfer(
 
 /// The sessions that are here, with the deleted ones that can be brought back.
 struct Known {
-    here: BTreeSet<String>,
-    deleted: BTreeSet<String>,
+    here: SortedSet<String>,
+    deleted: SortedSet<String>,
 }
 
 impl Known {

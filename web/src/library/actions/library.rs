@@ -1,8 +1,8 @@
 //! Sessions as a whole: search, pin, duplicate, export, erase.
 
+use palimpsest_text::sorted::SortedMap;
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use futures_util::future::join_all;
@@ -48,7 +48,7 @@ pub(crate) fn search(words: String) {
     }
     state.hits.set(Some(Hits {
         needle: needle.clone(),
-        by: BTreeMap::new(),
+        by: SortedMap::new(),
         done: false,
     }));
     let Scope([titles, messages, layers]) = state.scope.get_untracked();

@@ -1,6 +1,6 @@
 //! The list of sessions: new ones, opening, reading along with another tab, titles, deletion.
 
-use std::collections::BTreeMap;
+use palimpsest_text::sorted::SortedMap;
 use std::rc::Rc;
 
 use leptos::task::spawn_local;
@@ -66,7 +66,7 @@ pub(crate) fn begins_with(back: &Back) -> NewSession {
     let usual = usual_model(back.state);
     back.state.settings.with_untracked(|s| {
         let model = usual.unwrap_or_else(|| s.model.clone());
-        let known = |profiles: &BTreeMap<String, Profile>| profiles.contains_key(&s.profile);
+        let known = |profiles: &SortedMap<String, Profile>| profiles.contains_key(&s.profile);
         let mut config = Config {
             reserve: s.reserve,
             ..Config::default()

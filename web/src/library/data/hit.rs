@@ -1,6 +1,6 @@
 //! The results of a search over all sessions.
 
-use std::collections::BTreeMap;
+use palimpsest_text::sorted::SortedMap;
 
 /// The number of shown places of one session; of the others only the number is shown.
 pub const SHOWN: usize = 40;
@@ -21,7 +21,7 @@ pub struct Hits {
     /// The search words in lower case.
     pub needle: String,
     /// By session.
-    pub by: BTreeMap<String, Found>,
+    pub by: SortedMap<String, Found>,
     /// All sessions were looked through.
     pub done: bool,
 }

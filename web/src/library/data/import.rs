@@ -1,6 +1,6 @@
 //! What a file of the app has beside conversations. The conversations themselves are read by the engine.
 
-use std::collections::BTreeMap;
+use palimpsest_text::sorted::SortedMap;
 
 use palimpsest_engine::Profile;
 use serde_json::Value;
@@ -16,7 +16,7 @@ pub struct Beside {
     /// The settings, where the file is one of settings and not of sessions.
     pub settings: Option<Settings>,
     /// Profiles by name; what this page cannot read is left out.
-    pub profiles: BTreeMap<String, Profile>,
+    pub profiles: SortedMap<String, Profile>,
 }
 
 impl Beside {

@@ -1,6 +1,6 @@
 //! The session list's data.
 
-use std::collections::BTreeSet;
+use palimpsest_text::sorted::SortedSet;
 
 use crate::context::data::budget::Segment;
 
@@ -96,7 +96,7 @@ pub fn grouped(
 /// All tags of these sessions, sorted, each once.
 pub fn tags_of(sessions: &[SessionEntry]) -> Vec<String> {
     let all = sessions.iter().flat_map(|session| &session.tags);
-    let all: BTreeSet<&String> = all.collect();
+    let all: SortedSet<&String> = all.collect();
     all.into_iter().cloned().collect()
 }
 

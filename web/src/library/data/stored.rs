@@ -1,6 +1,6 @@
 //! The size of the sessions in the store, and their integrity.
 
-use std::collections::BTreeMap;
+use palimpsest_text::sorted::SortedMap;
 
 use palimpsest_engine::{Fault, Taken};
 
@@ -8,7 +8,7 @@ use palimpsest_engine::{Fault, Taken};
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sizes {
     /// Bytes by session, with the version of its head that was measured.
-    pub of: BTreeMap<String, (u32, Taken)>,
+    pub of: SortedMap<String, (u32, Taken)>,
     /// Bytes of the models' vocabularies.
     pub vocabularies: u64,
     /// Every session was measured.

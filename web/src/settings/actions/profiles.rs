@@ -1,6 +1,6 @@
 //! Profiles: settings under a name that several sessions share.
 
-use std::collections::BTreeMap;
+use palimpsest_text::sorted::SortedMap;
 use std::rc::Rc;
 
 use leptos::task::spawn_local;
@@ -20,7 +20,7 @@ pub(crate) async fn load_profiles(back: &Rc<Back>) {
         Ok(names) => names,
         Err(error) => return failed(back, &error),
     };
-    let mut found = BTreeMap::new();
+    let mut found = SortedMap::new();
     for name in names {
         // one that another version wrote is none here
         if let Ok(Some(profile)) = back.engine.profile(&name).await {
@@ -33,7 +33,7 @@ pub(crate) async fn load_profiles(back: &Rc<Back>) {
 /// Keeps the profiles of a file. An existing one with the same name stays. Returns the number of new ones.
 pub(crate) async fn take_profiles(
     back: &Rc<Back>,
-    profiles: BTreeMap<String, Profile>,
+    profiles: SortedMap<String, Profile>,
 ) -> Result<u32, EngineError> {
     let mut new = 0;
     for (name, profile) in profiles {

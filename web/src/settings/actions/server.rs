@@ -1,7 +1,7 @@
 //! The model server: its models, its problems, its address and key, and the counting of its models.
 
+use palimpsest_text::sorted::SortedMap;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::rc::Rc;
 
@@ -326,7 +326,7 @@ pub(crate) fn look_elsewhere() {
     let Some(state) = AppState::remembered() else {
         return;
     };
-    state.elsewhere.set(BTreeMap::new());
+    state.elsewhere.set(SortedMap::new());
     for place in state.settings.with_untracked(|s| s.places.clone()) {
         let key = key_of(&place);
         spawn_local(async move {

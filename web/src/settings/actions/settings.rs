@@ -1,7 +1,7 @@
 //! Keeps the settings and the drafts in localStorage.
 
+use palimpsest_text::sorted::SortedMap;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 
 use palimpsest_browser::settings;
 use palimpsest_engine::is_temporary;
@@ -14,9 +14,9 @@ use crate::state::AppState;
 
 thread_local! {
     /// The drafts of temporary sessions.
-    static DRAFTS: RefCell<BTreeMap<String, String>> = const { RefCell::new(BTreeMap::new()) };
+    static DRAFTS: RefCell<SortedMap<String, String>> = const { RefCell::new(SortedMap::new()) };
     /// Keys that were typed in this tab, by the kind and the address of the server that each was typed for.
-    static KEYS: RefCell<BTreeMap<(&'static str, String), Key>> = const { RefCell::new(BTreeMap::new()) };
+    static KEYS: RefCell<SortedMap<(&'static str, String), Key>> = const { RefCell::new(SortedMap::new()) };
 }
 
 /// The name of the settings in localStorage.

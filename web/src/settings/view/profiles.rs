@@ -1,6 +1,6 @@
 //! Profiles: which one the open session uses, and a form for it or for a new one.
 
-use std::collections::BTreeMap;
+use palimpsest_text::sorted::SortedMap;
 use std::rc::Rc;
 
 use leptos::prelude::AnyView;
@@ -40,7 +40,7 @@ pub fn profiles(state: AppState) -> El {
 }
 
 /// The form of the profile `own`, which may be new, for a session with that policy.
-fn form(own: &str, policy: &str, all: &BTreeMap<String, Profile>) -> AnyView {
+fn form(own: &str, policy: &str, all: &SortedMap<String, Profile>) -> AnyView {
     let known = all.get(own);
     // A new profile begins with the session's settings.
     let before = Rc::new(known.cloned().unwrap_or_else(|| Profile {

@@ -1,7 +1,7 @@
 //! The tool calls of a reply: each is asked about, unless the person has allowed its tool for good.
 
+use palimpsest_text::sorted::SortedMap;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use futures_channel::oneshot;
@@ -42,7 +42,7 @@ thread_local! {
     /// The calls that wait for a person, or run, in any session.
     static CALLS: Signal<Vec<Call>> = Signal::lasting(Vec::new());
     /// The calls that wait for an answer, by their numbers.
-    static ASKED: RefCell<BTreeMap<u32, oneshot::Sender<Permission>>> = const { RefCell::new(BTreeMap::new()) };
+    static ASKED: RefCell<SortedMap<u32, oneshot::Sender<Permission>>> = const { RefCell::new(SortedMap::new()) };
     /// The number of the last call.
     static LAST: Cell<u32> = const { Cell::new(0) };
 }

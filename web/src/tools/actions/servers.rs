@@ -1,7 +1,7 @@
 //! Connections to tool servers: what they offer, and calls to them.
 
+use palimpsest_text::sorted::SortedMap;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use futures_util::StreamExt;
@@ -57,11 +57,11 @@ pub(crate) enum Findings {
 
 thread_local! {
     static CLIENTS: RefCell<Vec<Rc<Client>>> = const { RefCell::new(Vec::new()) };
-    static FOUND: Signal<BTreeMap<String, Findings>> = Signal::lasting(BTreeMap::new());
+    static FOUND: Signal<SortedMap<String, Findings>> = Signal::lasting(SortedMap::new());
 }
 
 /// The findings at the servers that were asked, by their addresses.
-pub(crate) fn found() -> Signal<BTreeMap<String, Findings>> {
+pub(crate) fn found() -> Signal<SortedMap<String, Findings>> {
     FOUND.with(|found| *found)
 }
 

@@ -1,6 +1,6 @@
 //! Tool servers as the settings keep them, and their tools as a model is offered them.
 
-use std::collections::BTreeSet;
+use palimpsest_text::sorted::SortedSet;
 
 use palimpsest_text::json;
 use serde::{Deserialize, Serialize};
@@ -22,9 +22,9 @@ pub struct ToolServer {
     /// The model is offered none of its tools for now.
     pub paused: bool,
     /// The names of tools that the model is not offered.
-    pub left_out: BTreeSet<String>,
+    pub left_out: SortedSet<String>,
     /// The names of tools that run without a question to the person.
-    pub allowed: BTreeSet<String>,
+    pub allowed: SortedSet<String>,
 }
 
 impl ToolServer {
@@ -89,7 +89,7 @@ impl Offered {
 /// Gives the tools of all servers names that model servers take: letters, digits, `_` and `-`, none of them twice, none of
 /// those that are `taken` already.
 pub fn offer(tools: impl IntoIterator<Item = (usize, Tool)>, taken: &[&str]) -> Vec<Offered> {
-    let mut names: BTreeSet<String> = taken.iter().map(|name| (*name).to_owned()).collect();
+    let mut names: SortedSet<String> = taken.iter().map(|name| (*name).to_owned()).collect();
     let mut all = Vec::new();
     for (server, tool) in tools {
         let plain = |c: char| match c {
@@ -151,8 +151,8 @@ mod tests {
                 address: "http://localhost:3001/mcp".to_owned(),
                 key: "from the file".to_owned(),
                 paused: false,
-                left_out: BTreeSet::from(["a".to_owned()]),
-                allowed: BTreeSet::from(["delete".to_owned()]),
+                left_out: SortedSet::from(["a".to_owned()]),
+                allowed: SortedSet::from(["delete".to_owned()]),
             };
             arrived.arrive(here);
             assert_eq!(arrived, expected);
@@ -160,14 +160,14 @@ mod tests {
         let unknown = ToolServer {
             address: "http://localhost:3001/mcp".to_owned(),
             paused: true,
-            left_out: BTreeSet::from(["a".to_owned()]),
+            left_out: SortedSet::from(["a".to_owned()]),
             ..ToolServer::default()
         };
         check(&[], unknown.clone());
         let known = ToolServer {
             key: "own".to_owned(),
             paused: false,
-            allowed: BTreeSet::from(["echo".to_owned()]),
+            allowed: SortedSet::from(["echo".to_owned()]),
             ..unknown
         };
         check(std::slice::from_ref(&known), known.clone());
