@@ -39,10 +39,9 @@ pub mod view {
     pub mod window;
 }
 
-use palimpsest_text::sorted::SortedMap;
-
 use palimpsest_core::policy::Policy;
 use palimpsest_text::number;
+use palimpsest_text::sorted::SortedMap;
 use serde::{Deserialize, Serialize};
 
 use crate::settings::data::key::{Key, origin_of};

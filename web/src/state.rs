@@ -3,16 +3,15 @@
 //! Views read these signals and call [`crate::act`]; only actions write what comes from the
 //! engine. Pure interface state (an open dialog, a typed filter) is written where it belongs.
 
-use palimpsest_text::sorted::SortedMap;
 use std::cell::Cell;
 
 use palimpsest_core::analytics::Analytics;
 use palimpsest_core::budget::MarkReport;
 use palimpsest_core::message::{Part, Seq};
 use palimpsest_core::replay::ReplayReport;
-use palimpsest_core::sorted::SortedMap;
 use palimpsest_engine::session::LogEntry;
 use palimpsest_engine::{Fault, Profile};
+use palimpsest_text::sorted::SortedMap;
 
 use crate::app::data::address::Screen;
 use crate::chat::data::sent::Sent;

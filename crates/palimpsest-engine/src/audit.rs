@@ -1,12 +1,11 @@
 //! Reads a session back: its size in the store, and whether every row exists that other rows name (S5).
 
-use palimpsest_text::sorted::{SortedMap, SortedSet};
-
 use palimpsest_core::context::Cause;
 use palimpsest_core::layer::Layer;
 use palimpsest_core::message::{Role, Seq};
 use palimpsest_core::note::Note;
 use palimpsest_core::record::Records;
+use palimpsest_text::sorted::{SortedMap, SortedSet};
 use serde::de::DeserializeOwned;
 
 use crate::engine::Engine;

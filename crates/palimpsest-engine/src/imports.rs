@@ -1,7 +1,6 @@
 //! Conversations of other programs as sessions are made of them: what they are called, what was said on which branch, and
 //! whether they are here already (S7).
 
-use palimpsest_text::sorted::SortedMap;
 use std::rc::Rc;
 
 use palimpsest_core::dialect::imports::{self, Conversation, Importer, Report};
@@ -9,6 +8,7 @@ use palimpsest_core::dialect::{self, Dialect};
 use palimpsest_core::goal::Goal;
 use palimpsest_core::message::{Message, Origin, Part, Seq};
 use palimpsest_core::record::Pin;
+use palimpsest_text::sorted::SortedMap;
 use serde_json::Value;
 use thiserror::Error;
 

@@ -1,15 +1,14 @@
 //! The engine behind the page, and the way of every action to it.
 
-use palimpsest_text::sorted::SortedSet;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use leptos::task::spawn_local;
 use palimpsest_browser::{Listening, Presence};
-use palimpsest_core::sorted::SortedMap;
 use palimpsest_engine::error::EngineError;
 use palimpsest_engine::ports::{Abort, StoreError, World};
 use palimpsest_engine::{Engine, Session};
+use palimpsest_text::sorted::{SortedMap, SortedSet};
 
 use crate::act::{Opening, note, superseded};
 use crate::chat::data::thread::Stats;

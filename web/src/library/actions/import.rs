@@ -1,6 +1,5 @@
 //! Conversations from files.
 
-use palimpsest_text::sorted::SortedSet;
 use std::rc::Rc;
 
 use palimpsest_core::dialect::imports::{Reason, Skipped};
@@ -11,6 +10,7 @@ use palimpsest_engine::ports::StoreError;
 use palimpsest_engine::{
     Accept, Engine, NewSession, Rejected, Restored, SessionInfo, Transfer, TransferError,
 };
+use palimpsest_text::sorted::SortedSet;
 use web_sys::File;
 
 use crate::act::{

@@ -1,6 +1,5 @@
 //! Sessions as a whole: search, pin, duplicate, export, erase.
 
-use palimpsest_text::sorted::SortedMap;
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -10,6 +9,7 @@ use js_sys::JsString;
 use palimpsest_engine::transfer::Format::{JsonLines, Markdown, SessionJson};
 use palimpsest_engine::{Session, is_temporary};
 use palimpsest_text::json::value_of;
+use palimpsest_text::sorted::SortedMap;
 use serde_json::Value;
 
 use crate::act::{self, Back, Progress, adopt, failed, go, list, note, with_engine};

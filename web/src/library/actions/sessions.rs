@@ -1,12 +1,12 @@
 //! The list of sessions: new ones, opening, reading along with another tab, titles, deletion.
 
-use palimpsest_text::sorted::SortedMap;
 use std::rc::Rc;
 
 use leptos::task::spawn_local;
 use palimpsest_engine::error::EngineError;
 use palimpsest_engine::ports::{LocalFuture, StoreError};
 use palimpsest_engine::{Config, Engine, NewSession, Profile, Session, is_temporary};
+use palimpsest_text::sorted::SortedMap;
 
 use crate::act::{
     self, Back, arrive, change, drop_toast, failed, forget_failure, forget_replay, go, heard,

@@ -1,8 +1,7 @@
 //! What a file of the app has beside conversations. The conversations themselves are read by the engine.
 
-use palimpsest_text::sorted::SortedMap;
-
 use palimpsest_engine::Profile;
+use palimpsest_text::sorted::SortedMap;
 use serde_json::Value;
 
 use crate::settings::Settings;

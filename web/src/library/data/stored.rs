@@ -1,8 +1,7 @@
 //! The size of the sessions in the store, and their integrity.
 
-use palimpsest_text::sorted::SortedMap;
-
 use palimpsest_engine::{Fault, Taken};
+use palimpsest_text::sorted::SortedMap;
 
 /// The measurements of the store, one session after the other.
 #[derive(Debug, Clone, Default, PartialEq)]

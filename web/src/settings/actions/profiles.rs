@@ -1,10 +1,10 @@
 //! Profiles: settings under a name that several sessions share.
 
-use palimpsest_text::sorted::SortedMap;
 use std::rc::Rc;
 
 use leptos::task::spawn_local;
 use palimpsest_engine::{EngineError, Profile};
+use palimpsest_text::sorted::SortedMap;
 
 use crate::act::{Back, change, failed, list, note, show_all, tended, with_engine};
 use crate::text::{T, fill};

@@ -1,6 +1,5 @@
 //! The model server: its models, its problems, its address and key, and the counting of its models.
 
-use palimpsest_text::sorted::SortedMap;
 use std::cell::{Cell, RefCell};
 use std::hint::black_box;
 use std::rc::Rc;
@@ -9,6 +8,7 @@ use leptos::task::spawn_local;
 use palimpsest_core::message::Role;
 use palimpsest_engine::Session;
 use palimpsest_ollama::doctor::Trial;
+use palimpsest_text::sorted::SortedMap;
 use web_sys::File;
 
 use crate::act::{

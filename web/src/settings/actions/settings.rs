@@ -1,10 +1,10 @@
 //! Keeps the settings and the drafts in localStorage.
 
-use palimpsest_text::sorted::SortedMap;
 use std::cell::RefCell;
 
 use palimpsest_browser::settings;
 use palimpsest_engine::is_temporary;
+use palimpsest_text::sorted::SortedMap;
 
 use crate::act;
 use crate::platform::page;

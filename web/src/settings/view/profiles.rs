@@ -1,10 +1,10 @@
 //! Profiles: which one the open session uses, and a form for it or for a new one.
 
-use palimpsest_text::sorted::SortedMap;
 use std::rc::Rc;
 
 use leptos::prelude::AnyView;
 use palimpsest_engine::Profile;
+use palimpsest_text::sorted::SortedMap;
 
 use crate::act;
 use crate::platform::el::{El, el};

@@ -1,6 +1,5 @@
 //! The tool calls of a reply: each is asked about, unless the person has allowed its tool for good.
 
-use palimpsest_text::sorted::SortedMap;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -10,6 +9,7 @@ use palimpsest_engine::Session;
 use palimpsest_engine::ports::LocalFuture;
 use palimpsest_engine::session::ToolHandler;
 use palimpsest_text::json;
+use palimpsest_text::sorted::SortedMap;
 use palimpsest_tokens::Estimator;
 use serde_json::{Value, json};
 

@@ -1,6 +1,5 @@
 //! Connections to tool servers: what they offer, and calls to them.
 
-use palimpsest_text::sorted::SortedMap;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -10,6 +9,7 @@ use leptos::task::spawn_local;
 use palimpsest_browser::{FetchTransport, Patience, beginning};
 use palimpsest_core::request::ModelError;
 use palimpsest_engine::ports::Signal as Stop;
+use palimpsest_text::sorted::SortedMap;
 use serde_json::{Value, json};
 
 use crate::act::{change, failed, now, show_all, with_writer};

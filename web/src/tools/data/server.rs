@@ -1,8 +1,7 @@
 //! Tool servers as the settings keep them, and their tools as a model is offered them.
 
-use palimpsest_text::sorted::SortedSet;
-
 use palimpsest_text::json;
+use palimpsest_text::sorted::SortedSet;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
