@@ -44,7 +44,7 @@ pub fn models(state: AppState) -> AnyView {
                     },
                 )
                 .child(download())
-                .live_on(move || state.pull.get(), |pull| progress(pull.as_ref()))
+                .child(progress(state))
                 .view()
         },
     )
@@ -99,38 +99,62 @@ fn download() -> El {
         )
 }
 
-/// The bar of a download, or the reason why it ended.
-fn progress(pull: Option<&Pull>) -> AnyView {
-    let Some(pull) = pull else { return nothing() };
-    if let Some(why) = &pull.failed {
-        return el("p")
+/// The bar of a download, or the reason why it ended. Its button stays while the figures change, so that it can be pressed.
+fn progress(state: AppState) -> AnyView {
+    let stage = move || {
+        let of = |pull: &Pull| (pull.model.clone(), pull.failed.clone());
+        state.pull.with(|pull| pull.as_ref().map(of))
+    };
+    live_on(stage, move |stage| match stage {
+        None => nothing(),
+        Some((_, Some(why))) => el("p")
             .class("badc")
             .attr("role", "alert")
             .child(why.clone())
-            .view();
-    }
-    let percent = if pull.total > 0.0 {
-        (pull.done / pull.total * 100.0) as u32
-    } else {
-        0
+            .view(),
+        Some((model, None)) => running(state, fill(T::PullBegins, &[model])),
+    })
+}
+
+fn running(state: AppState, begins: String) -> AnyView {
+    let words = begins.clone();
+    let figures = move || {
+        state
+            .pull
+            .with(|pull| pull.as_ref().map(|p| (p.done, p.total)))
     };
-    let words = if pull.total > 0.0 {
+    el("div")
+        .live_on(figures, move |figures| {
+            let percent = match figures {
+                Some((done, total)) if *total > 0.0 => (done / total * 100.0) as u32,
+                _ => 0,
+            };
+            progress_bar(begins.clone(), percent).view()
+        })
+        .child(
+            el("p")
+                .class("acts")
+                .live_on(
+                    move || state.pull.with(|pull| pull.as_ref().and_then(so_far)),
+                    move |so_far| {
+                        let said = so_far.clone().unwrap_or_else(|| words.clone());
+                        el("span").child(said).view()
+                    },
+                )
+                .child(link(T::Cancel, act::stop_pull).attr("id", "pull-stop")),
+        )
+        .view()
+}
+
+/// The bytes of a download, once the server has said how many there are.
+fn so_far(pull: &Pull) -> Option<String> {
+    let figures = || {
         fill(
             T::PullProgress,
             &[&pull.model, &bytes(pull.done), &bytes(pull.total)],
         )
-    } else {
-        fill(T::PullBegins, &[&pull.model])
     };
-    el("div")
-        .child(progress_bar(fill(T::PullBegins, &[&pull.model]), percent))
-        .child(
-            el("p")
-                .class("acts")
-                .child(words)
-                .child(link(T::Cancel, act::stop_pull).attr("id", "pull-stop")),
-        )
-        .view()
+    (pull.total > 0.0).then(figures)
 }
 
 /// A model in one line: name, size, quantisation, windows, bytes.
