@@ -61,7 +61,7 @@ const BUDGETS: &[Budget] = &[
     Budget { name: "app css",      folder: "app", named: "", ending: "css",  later: false, limit: 10.7 },
     Budget { name: "app eager js", folder: "app", named: "", ending: "js",   later: false, limit: 12.9 },
     // "What did it forget?" with its module and all samples. The aim, 500, is reached.
-    Budget { name: "forget page",  folder: "www/forget", named: "", ending: "", later: false, limit: 489.0 },
+    Budget { name: "forget page",  folder: "www/forget", named: "", ending: "", later: false, limit: 484.9 },
     Budget { name: "forget first", folder: "www/forget", named: "page", ending: "", later: false, limit: 13.4 },
     // The aim is 245. What is read by tables of seven languages is 50 of it, a list that is held open 11; the shapes of Responses, Gemini and
     // Bedrock are 8.
