@@ -232,7 +232,7 @@ struct ReadPassage {
     changing: Vec<Fact>,
 }
 
-/// What was read of covered messages. Their words do not change, so it holds for later choices.
+/// Passages and sentences of covered messages that were read. Their words do not change, so they hold for later choices.
 #[derive(Debug, Default)]
 pub struct CoveredWords {
     passages: SortedMap<(Seq, u32, u32), Rc<ReadPassage>>,

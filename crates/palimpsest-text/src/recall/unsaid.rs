@@ -19,14 +19,15 @@ const LONGEST: usize = 600;
 const FRAME: u32 = 5;
 
 /// A sentence, with its content words.
+#[derive(Debug)]
 struct Sentence {
     terms: Rc<[u64]>,
     /// `None` if it says too little to be chosen.
     chosen: Option<Chosen>,
 }
 
-/// What is known of a sentence that can be chosen.
-#[derive(Clone, Copy)]
+/// The place, length and worth of a sentence that can be chosen.
+#[derive(Debug, Clone, Copy)]
 struct Chosen {
     start: u32,
     end: u32,
@@ -35,17 +36,9 @@ struct Chosen {
 }
 
 /// Finds sentences with words that nothing in sight says. Each message is read once, while it is among those that are asked for.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Unsaid {
     read: SortedMap<u32, Rc<[Sentence]>>,
-}
-
-impl std::fmt::Debug for Unsaid {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Unsaid")
-            .field("messages", &self.read.len())
-            .finish()
-    }
 }
 
 impl Unsaid {
