@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use crate::words::script::unspaced;
 use crate::words::segment::{UnitKind, prose};
 use crate::words::terms::each_term;
+use crate::words::vocabulary::{CHANGE, listed};
 use crate::words::{Plain, small_word};
 
 mod question;
@@ -43,6 +44,8 @@ struct Chunk {
     length: u32,
     /// The speaker, where the message names one before its words.
     speaker: Option<u64>,
+    /// A word of it announces that something is another than before.
+    announces_a_change: bool,
 }
 
 /// The index. Add messages as they are covered; ask with the user's message.
@@ -120,6 +123,7 @@ impl Recall {
                     end: end as u32,
                     length: 0,
                     speaker,
+                    announces_a_change: false,
                 },
                 &text[start..end],
             );
@@ -134,6 +138,11 @@ impl Recall {
         self.chunks.len()
     }
 
+    /// What tells one state of the index from another: the number of its chunks and the newest message.
+    pub fn state(&self) -> (usize, Option<u32>) {
+        (self.chunks.len(), self.chunks.last().map(|chunk| chunk.seq))
+    }
+
     /// Returns `true` if nothing was added.
     pub fn is_empty(&self) -> bool {
         self.chunks.is_empty()
@@ -142,7 +151,28 @@ impl Recall {
     /// Chunks that answer `query`, the best first, at most `most`; only of messages that `allowed` lets through
     /// (those that are covered now). Ties go to the newer. Of words that are common in a long history only the newest places count.
     pub fn search(&self, query: &str, most: usize, allowed: impl Fn(u32) -> bool) -> Vec<Recalled> {
-        if self.chunks.is_empty() {
+        self.search_from(0, query, most, allowed)
+    }
+
+    /// Does the same among the messages after `seq`, if one of them announces a change. Without one it returns nothing.
+    pub fn search_after_with_a_change(&self, seq: u32, query: &str, most: usize) -> Vec<Recalled> {
+        let first = self.chunks.partition_point(|chunk| chunk.seq <= seq);
+        let newer = &self.chunks[first..];
+        if !newer.iter().any(|chunk| chunk.announces_a_change) {
+            return Vec::new();
+        }
+        self.search_from(first, query, most, |_| true)
+    }
+
+    /// Searches the chunks from the number `first` on. Their scores are the same as in a search through all.
+    fn search_from(
+        &self,
+        first: usize,
+        query: &str,
+        most: usize,
+        allowed: impl Fn(u32) -> bool,
+    ) -> Vec<Recalled> {
+        if self.chunks.len() <= first {
             return Vec::new();
         }
         let is_speaker = |name| self.speakers.get(&name).is_some_and(|n| *n >= LEAST_SAID);
@@ -156,9 +186,12 @@ impl Recall {
                 terms.push((*weight, self.terms[*id as usize].1.as_slice()));
             }
         }
-        let mut scores = vec![0f32; self.chunks.len()];
+        // The two chunks before the first lend it their scores.
+        let base = first.saturating_sub(2);
+        let chunks = &self.chunks[base..];
+        let mut scores = vec![0f32; chunks.len()];
         // what of the question's weight a chunk holds
-        let mut held = vec![0f32; self.chunks.len()];
+        let mut held = vec![0f32; chunks.len()];
         let mut whole = 0f32;
         let absent = asked
             .terms
@@ -169,12 +202,14 @@ impl Recall {
         for ((weight, postings), looked_at) in terms.iter().zip(newest_of(&terms)) {
             let idf = rarity(postings.len() as f32);
             whole += weight * idf;
-            for &p in &postings[postings.len() - looked_at..] {
-                let (chunk, tf) = ((p >> 8) as usize, (p & 0xFF) as f32);
+            let newest = &postings[postings.len() - looked_at..];
+            let before = newest.partition_point(|p| ((p >> 8) as usize) < base);
+            for &p in &newest[before..] {
+                let (chunk, tf) = ((p >> 8) as usize - base, (p & 0xFF) as f32);
                 if scores[chunk] <= 0.0 {
                     touched.push(chunk);
                 }
-                let norm = K1 * (1.0 - B + B * self.chunks[chunk].length as f32 / mean);
+                let norm = K1 * (1.0 - B + B * chunks[chunk].length as f32 / mean);
                 scores[chunk] += weight * idf * tf * (K1 + 1.0) / (tf + norm);
                 held[chunk] += weight * idf;
             }
@@ -182,7 +217,7 @@ impl Recall {
         // Two words of a question in one chunk say more than each in a chunk of its own.
         for &i in &touched {
             scores[i] *= 1.0 + held[i] / whole;
-            if asked.speaker.is_some() && self.chunks[i].speaker == asked.speaker {
+            if asked.speaker.is_some() && chunks[i].speaker == asked.speaker {
                 scores[i] *= NAMED;
             }
         }
@@ -193,12 +228,12 @@ impl Recall {
         };
         // Of a long history nearly every chunk has a score: only the few that are wanted are kept, in order.
         let mut found: Vec<Recalled> = Vec::new();
-        for i in self.reached(touched) {
-            let chunk = &self.chunks[i];
+        for i in reached(touched, chunks.len()) {
+            let chunk = &chunks[i];
             let score = scores[i]
-                + NEIGHBOUR * self.beside(i, 1, &scores)
-                + FURTHER * self.beside(i, 2, &scores);
-            let answers = score > 0.0 && allowed(chunk.seq);
+                + NEIGHBOUR * beside(chunks, i, 1, &scores)
+                + FURTHER * beside(chunks, i, 2, &scores);
+            let answers = base + i >= first && score > 0.0 && allowed(chunk.seq);
             if !answers {
                 continue;
             }
@@ -220,36 +255,10 @@ impl Recall {
         found
     }
 
-    /// The chunks that may have a score: those in which a term stands, and two on each side of them. In order.
-    fn reached(&self, touched: Vec<usize>) -> Vec<usize> {
-        let all = self.chunks.len();
-        if touched.len() > all / 8 {
-            return (0..all).collect();
-        }
-        let near = |at: usize| at.saturating_sub(2)..(at + 3).min(all);
-        let mut reached: Vec<usize> = touched.into_iter().flat_map(near).collect();
-        reached.sort_unstable();
-        reached.dedup();
-        reached
-    }
-
-    /// The better of the two chunks `step` before and after `i`, if they belong to the same message or one close by.
-    fn beside(&self, i: usize, step: usize, scores: &[f32]) -> f32 {
-        let seq = self.chunks[i].seq;
-        let score = |j: Option<usize>| {
-            let near = j.filter(|&j| {
-                self.chunks
-                    .get(j)
-                    .is_some_and(|c| c.seq.abs_diff(seq) as usize <= step + 1)
-            });
-            near.map_or(0.0, |j| scores[j])
-        };
-        score(i.checked_sub(step)).max(score(i.checked_add(step)))
-    }
-
     fn add_chunk(&mut self, chunk: Chunk, text: &str) {
         let number = self.chunks.len() as u32;
         let mut length = 0u32;
+        let mut announces_a_change = false;
         self.counts.clear();
         let (ids, terms, counts) = (&mut self.ids, &mut self.terms, &mut self.counts);
         let mut count = |hash| {
@@ -261,6 +270,7 @@ impl Recall {
         };
         each_term(text, |t| {
             length += u32::from(small_word(t.hash) == 0);
+            announces_a_change |= listed(t.hash) & CHANGE != 0;
             count(t.hash);
         });
         each_beginning(text, count);
@@ -282,7 +292,11 @@ impl Recall {
         if let Some(speaker) = chunk.speaker {
             *self.speakers.entry(speaker).or_insert(0) += 1;
         }
-        self.chunks.push(Chunk { length, ..chunk });
+        self.chunks.push(Chunk {
+            length,
+            announces_a_change,
+            ..chunk
+        });
     }
 
     fn forget_oldest_half(&mut self) {
@@ -310,6 +324,32 @@ impl Recall {
             .collect();
         self.postings = self.terms.iter().map(|t| t.1.len()).sum();
     }
+}
+
+/// The chunks of `all` that may have a score: those in which a term stands, and two on each side of them. In order.
+fn reached(touched: Vec<usize>, all: usize) -> Vec<usize> {
+    if touched.len() > all / 8 {
+        return (0..all).collect();
+    }
+    let near = |at: usize| at.saturating_sub(2)..(at + 3).min(all);
+    let mut reached: Vec<usize> = touched.into_iter().flat_map(near).collect();
+    reached.sort_unstable();
+    reached.dedup();
+    reached
+}
+
+/// The better of the two chunks `step` before and after `i`, if they belong to the same message or one close by.
+fn beside(chunks: &[Chunk], i: usize, step: usize, scores: &[f32]) -> f32 {
+    let seq = chunks[i].seq;
+    let score = |j: Option<usize>| {
+        let near = j.filter(|&j| {
+            chunks
+                .get(j)
+                .is_some_and(|c| c.seq.abs_diff(seq) as usize <= step + 1)
+        });
+        near.map_or(0.0, |j| scores[j])
+    };
+    score(i.checked_sub(step)).max(score(i.checked_add(step)))
 }
 
 /// The number of newest postings of each term that a search reads: all of the rarest terms, and of the others as far as
@@ -430,6 +470,8 @@ fn log2(x: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::retention::{Speaker, extract_from};
+    use crate::words::worth::announces_a_change;
 
     /// R1: a name before the words tells who spoke. Whoever asks for somebody's words finds those first.
     #[test]
@@ -521,5 +563,50 @@ mod tests {
         seqs.sort_unstable();
         let near = (0..400).filter(|seq| (5..=9).contains(&(seq % 90)));
         assert_eq!(seqs, near.collect::<Vec<u32>>());
+    }
+
+    /// A search after a message finds the same chunks as a search through all, where one of them announces a change.
+    #[test]
+    fn a_search_after_a_message_finds_the_same() {
+        let mut recall = Recall::default();
+        let things = ["ferry", "heron", "island", "quay"];
+        for seq in 0..300 {
+            let (a, b) = (things[seq % 4], things[seq / 4 % 3]);
+            let now = if seq == 200 { "now " } else { "" };
+            recall.add(
+                seq as u32 * 2,
+                &format!("The {a} {now}leaves the {b} at {seq}."),
+            );
+        }
+        for question in ["the ferry at the quay", "island 250", "nothing of it"] {
+            for seq in [0, 7, 200, 399, 400, 599] {
+                let found = recall.search_after_with_a_change(seq, question, 12);
+                let newer = recall.search(question, 12, |of| of > seq);
+                let expected = if seq < 400 { newer } else { Vec::new() };
+                assert_eq!(found, expected, "{question} after {seq}");
+            }
+        }
+    }
+
+    /// A sentence with a fact that announces a change lies in a chunk that does, in every language.
+    #[test]
+    fn a_sentence_that_announces_a_change_is_in_such_a_chunk() {
+        for text in [
+            "We meet at noon. The ferry now leaves at 14:30 instead.",
+            "Die Fähre fährt. Sie kostet jetzt 40 Euro statt 35 Euro.",
+            "El barco sale. Ahora cuesta 40 euros en vez de 35.",
+            "Le bateau part. Il coûte maintenant 40 euros.",
+            "Паром идёт. Теперь билет стоит 40 евро.",
+            "船が出ます。料金は40ユーロに変更されました。",
+            "船开了。现在票价是40欧元。",
+        ] {
+            let facts = extract_from(text, Speaker::Assistant);
+            let announced = facts.iter().any(|fact| announces_a_change(&fact.context));
+            assert!(announced, "{text}");
+            let mut recall = Recall::default();
+            recall.add(1, text);
+            let found = recall.search_after_with_a_change(0, text, 12);
+            assert!(!found.is_empty(), "{text}");
+        }
     }
 }

@@ -12,7 +12,7 @@ mod language;
 pub mod script;
 pub mod segment;
 pub mod terms;
-mod vocabulary;
+pub(crate) mod vocabulary;
 pub(crate) mod worth;
 
 use std::hash::{BuildHasherDefault, Hasher};

@@ -42,6 +42,10 @@ impl Passage {
         }
     }
 
+    const fn place(&self) -> Place {
+        (self.seq, self.start, self.end)
+    }
+
     /// Returns the passage with its words.
     pub fn quote(&self, context: &Context) -> Option<Quote> {
         self.quote_of(self.message(context)?, context)
@@ -91,9 +95,7 @@ pub fn choose(
     message: &Message,
     room: u32,
 ) -> Vec<Passage> {
-    if known.passages.len() > MOST_KNOWN {
-        known.passages.clear();
-    }
+    known.follow(index);
     let shown: Vec<Seq> = context.view().quotes.iter().map(|q| q.seq).collect();
     let words = message.words();
     let mut hits = index.search(&words, MOST_HITS, |seq| !shown.contains(&seq));
@@ -235,19 +237,42 @@ struct ReadPassage {
 /// Passages and sentences of covered messages that were read. Their words do not change, so they hold for later choices.
 #[derive(Debug, Default)]
 pub struct CoveredWords {
-    passages: SortedMap<(Seq, u32, u32), Rc<ReadPassage>>,
+    passages: SortedMap<Place, Rc<ReadPassage>>,
+    /// Per passage: the newest one that changes it, in the index of `state`.
+    changes: SortedMap<Place, Option<Change>>,
+    state: (usize, Option<Seq>),
     unsaid: Unsaid,
 }
 
+/// The message of a passage, its first byte and the one after its last.
+type Place = (Seq, u32, u32);
+
+/// A passage and its sentence with the new value.
+type Change = (Passage, String);
+
 /// The number of passages after which they are read anew.
 const MOST_KNOWN: usize = 1_024;
+
+impl CoveredWords {
+    /// Forgets what does not hold for this index, and all passages when they are many.
+    fn follow(&mut self, index: &Recall) {
+        if self.passages.len() > MOST_KNOWN {
+            self.passages.clear();
+            self.changes.clear();
+        }
+        if self.state != index.state() {
+            self.state = index.state();
+            self.changes.clear();
+        }
+    }
+}
 
 fn read_passage(
     context: &Context,
     passage: &Passage,
     words: &mut CoveredWords,
 ) -> Option<Rc<ReadPassage>> {
-    let place = (passage.seq, passage.start, passage.end);
+    let place = passage.place();
     if let Some(known) = words.passages.get(&place) {
         return Some(Rc::clone(known));
     }
@@ -275,12 +300,26 @@ fn change_of(
     index: &Recall,
     passage: &Passage,
     words: &mut CoveredWords,
-) -> Option<(Passage, String)> {
+) -> Option<Change> {
+    if let Some(known) = words.changes.get(&passage.place()) {
+        return known.clone();
+    }
+    let change = find_change(context, index, passage, words);
+    words.changes.insert(passage.place(), change.clone());
+    change
+}
+
+fn find_change(
+    context: &Context,
+    index: &Recall,
+    passage: &Passage,
+    words: &mut CoveredWords,
+) -> Option<Change> {
     let own = read_passage(context, passage, words)?;
     if !own.states_a_value {
         return None;
     }
-    let mut newer = index.search(&own.text, MOST_NEWER, |seq| seq > passage.seq);
+    let mut newer = index.search_after_with_a_change(passage.seq, &own.text, MOST_NEWER);
     palimpsest_text::order::sort_by_key(&mut newer, |hit| (hit.seq, hit.start));
     let newer: Vec<_> = newer
         .iter()
