@@ -13,7 +13,7 @@ use palimpsest_text::sorted::SortedMap;
 use palimpsest_tokens::{Count, Source, TokenCounter};
 use serde::{Deserialize, Serialize};
 
-use crate::context::slot::Slot;
+use crate::context::slot::{LastSlot, Slot};
 use crate::data::layer::Span;
 use crate::data::message::{LOOSE_TOKENS, Message, Part, Role, Seq};
 use crate::data::policy::Policy;
@@ -201,6 +201,8 @@ pub struct Context {
     pub(crate) shown: Vec<usize>,
     pub(crate) sums: Sums,
     pub(crate) slot: Option<Slot>,
+    /// Shared between clones, which often show the same.
+    last_slot: LastSlot,
     unpaired: Unpaired,
     last_user: Option<usize>,
     /// Tokens of the reasoning that is sent with an entry, where any is.
@@ -245,6 +247,7 @@ impl Context {
             shown: Vec::new(),
             sums: Sums::default(),
             slot: None,
+            last_slot: LastSlot::default(),
             unpaired: Unpaired::default(),
             last_user: None,
             reasoning: Rc::default(),
@@ -411,7 +414,9 @@ impl Context {
     /// The layers with the demands before them that no message in the window says.
     fn make_slot(&self) -> Option<Slot> {
         let policy = self.setup.policy.as_ref();
-        slot::slot(&self.view, &self.demands(), policy, self.counter.as_ref())
+        let demands = self.demands();
+        let counter = self.counter.as_ref();
+        self.last_slot.slot(&self.view, &demands, policy, counter)
     }
 
     /// Returns the demands at the head of the layers: those whose message is not verbatim in the window.

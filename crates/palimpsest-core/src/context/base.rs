@@ -32,6 +32,7 @@ impl Context {
             shown: Vec::new(),
             sums: Sums::default(),
             slot: None,
+            last_slot: self.last_slot.clone(),
             unpaired: Unpaired::default(),
             last_user: self.last_user,
             reasoning: Rc::clone(&self.reasoning),

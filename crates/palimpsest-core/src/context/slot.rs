@@ -3,10 +3,12 @@
 mod once;
 
 use std::borrow::Cow;
+use std::cell::RefCell;
+use std::rc::Rc;
 
 use palimpsest_tokens::TokenCounter;
 
-use crate::data::layer::{LayerId, layer_body};
+use crate::data::layer::{Layer, LayerId, layer_body};
 use crate::data::message::{Seq, number_of};
 use crate::data::policy::Policy;
 use crate::data::record::{Demand, Level};
@@ -88,6 +90,65 @@ fn demand_tokens(block: &str, counter: &dyn TokenCounter) -> u32 {
 pub(crate) fn demands_take(demands: &[&Demand], counter: &dyn TokenCounter) -> u32 {
     let likely = likely_lines(demands);
     demand_tokens(&demand_block(demands), counter).saturating_add(demand_tokens(&likely, counter))
+}
+
+/// The slot that was made last. A list that is fitted step by step shows the same layers again and again.
+#[derive(Clone, Default)]
+pub(crate) struct LastSlot(Rc<RefCell<Option<Made>>>);
+
+struct Made {
+    slot: Option<Slot>,
+    from: Source,
+}
+
+/// Everything that a slot is made from.
+#[derive(PartialEq)]
+struct Source {
+    layers: Vec<Rc<Layer>>,
+    quotes: Vec<Quote>,
+    demands: Vec<Demand>,
+    prefix: Option<String>,
+    epoch: u64,
+}
+
+impl Source {
+    fn of(view: &View, demands: &[&Demand], policy: &Policy, counter: &dyn TokenCounter) -> Self {
+        Self {
+            layers: view.layers.clone(),
+            quotes: view.quotes.clone(),
+            demands: demands.iter().copied().cloned().collect(),
+            prefix: policy.slot_prefix.clone(),
+            epoch: counter.epoch(),
+        }
+    }
+}
+
+impl LastSlot {
+    /// Returns the slot of this view, made anew where something in it changed.
+    pub(crate) fn slot(
+        &self,
+        view: &View,
+        demands: &[&Demand],
+        policy: &Policy,
+        counter: &dyn TokenCounter,
+    ) -> Option<Slot> {
+        if view.layers.is_empty() {
+            // Cheap, and often only a step on the way back to the layers.
+            return slot(view, demands, policy, counter);
+        }
+        let from = Source::of(view, demands, policy, counter);
+        if let Some(made) = &*self.0.borrow()
+            && made.from == from
+        {
+            return made.slot.clone();
+        }
+        let slot = slot(view, demands, policy, counter);
+        *self.0.borrow_mut() = Some(Made {
+            slot: slot.clone(),
+            from,
+        });
+        slot
+    }
 }
 
 pub(crate) fn slot(
