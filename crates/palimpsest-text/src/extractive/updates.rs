@@ -131,10 +131,11 @@ pub fn changes<'a>(standing: &str, facts: &'a [Fact]) -> Vec<&'a str> {
     let mut words: Vec<Vec<u64>> = Vec::new();
     for line in standing.lines() {
         let unit = words.len() as u32;
-        for fact in extract_from(line, Speaker::Assistant) {
+        let facts = extract_from(line, Speaker::Assistant);
+        for fact in &facts {
             updates.see(unit, fact.class, &fact.text);
         }
-        words.push(content(line));
+        words.push(subject(line, facts.iter()));
     }
     let before = words.len();
     for fact in facts {
@@ -145,7 +146,8 @@ pub fn changes<'a>(standing: &str, facts: &'a [Fact]) -> Vec<&'a str> {
             None if !announces_a_change(sentence) => continue,
             None => {
                 sentences.push(sentence);
-                words.push(content(sentence));
+                let its = facts.iter().filter(|f| f.context == sentence);
+                words.push(subject(sentence, its));
                 updates.announce(words.len() as u32 - 1);
                 words.len() - 1
             }
@@ -187,7 +189,9 @@ pub fn replacements(facts: &[&Fact]) -> Vec<(usize, usize)> {
                 updates.announce(first.len() as u32);
             }
             first.push(n);
-            words.push(content(&fact.context));
+            let its = facts[n..].iter().copied();
+            let its = its.take_while(|f| f.context == fact.context);
+            words.push(subject(&fact.context, its));
         }
         updates.see(first.len() as u32 - 1, fact.class, &fact.text);
     }
@@ -226,11 +230,17 @@ fn rare_words(words: &[Vec<u64>]) -> impl Fn(usize) -> Vec<u32> {
     }
 }
 
-/// Returns the words of a line that carry meaning, each once.
-fn content(line: &str) -> Vec<u64> {
+/// Returns the words of a line that carry meaning, each once. The unit of a number, as `euros`, is none: prices of two things
+/// have it in common.
+fn subject<'a>(line: &str, facts: impl Iterator<Item = &'a Fact>) -> Vec<u64> {
+    let mut units: Vec<u64> = Vec::new();
+    for fact in facts.filter(|fact| fact.class == FactClass::Number) {
+        each_term(&fact.text, |term| units.push(term.hash));
+    }
     let mut words = Vec::new();
     each_term(line, |term| {
-        if is_content(&term, &[]) && !words.contains(&term.hash) {
+        let is_known = units.contains(&term.hash) || words.contains(&term.hash);
+        if !is_known && is_content(&term, &[]) {
             words.push(term.hash);
         }
     });
@@ -449,5 +459,188 @@ mod tests {
             "5月3日",
             "5月6日",
         );
+    }
+
+    /// A later sentence changes the value of an earlier one, said as people say it.
+    #[test]
+    fn a_change_is_recognised_in_every_language() {
+        let pairs: &[(&str, &[(&str, &str)])] = &[
+            (
+                "en",
+                &[
+                    ("The rent is 900 euros.", "The rent increased to 950 euros."),
+                    (
+                        "The deadline for the report is 3 May.",
+                        "The deadline for the report was extended to 9 May.",
+                    ),
+                    (
+                        "The ferry leaves at 14:30.",
+                        "The ferry is delayed, it leaves at 15:10.",
+                    ),
+                    (
+                        "The budget for paint is $400.",
+                        "We revised the paint budget: $520.",
+                    ),
+                    (
+                        "The room costs 80 euros.",
+                        "They reduced the room to 70 euros.",
+                    ),
+                ],
+            ),
+            (
+                "de",
+                &[
+                    (
+                        "Die Miete beträgt 900 Euro.",
+                        "Die Miete beträgt künftig 950 Euro.",
+                    ),
+                    (
+                        "Die Frist für den Bericht endet am 3. Mai.",
+                        "Die Frist für den Bericht wurde bis 9. Mai verlängert.",
+                    ),
+                    ("Die Fähre fährt um 14:30.", "Die Fähre fährt nun um 15:10."),
+                    (
+                        "Das Zimmer kostet 80 Euro.",
+                        "Das Zimmer wurde auf 70 Euro reduziert.",
+                    ),
+                    (
+                        "Der Workshop ist am 4. Juni.",
+                        "Der Workshop wurde auf den 1. Juni vorgezogen.",
+                    ),
+                    (
+                        "Der Server läuft auf Port 8080.",
+                        "Der Server läuft inzwischen auf Port 9090.",
+                    ),
+                    (
+                        "Der Kurs kostet 120 Euro.",
+                        "Der Preis für den Kurs wurde auf 140 Euro angehoben.",
+                    ),
+                ],
+            ),
+            (
+                "fr",
+                &[
+                    (
+                        "Le loyer est de 900 euros.",
+                        "Le loyer est désormais de 950 euros.",
+                    ),
+                    (
+                        "La réunion est le 3 mai.",
+                        "La réunion a été déplacée au 9 mai.",
+                    ),
+                    (
+                        "La réunion est le 3 mai.",
+                        "La réunion est reportée au 9 mai.",
+                    ),
+                    (
+                        "Le bateau part à 14h30.",
+                        "Le bateau partira finalement à 15h10.",
+                    ),
+                    (
+                        "La chambre coûte 80 euros.",
+                        "Le prix de la chambre a baissé à 70 euros.",
+                    ),
+                    (
+                        "L'atelier a lieu le 4 juin.",
+                        "La date de l'atelier a été modifiée : 11 juin.",
+                    ),
+                    (
+                        "Le budget peinture est de 400 euros.",
+                        "Le budget peinture a été augmenté à 520 euros.",
+                    ),
+                ],
+            ),
+            (
+                "es",
+                &[
+                    (
+                        "El alquiler cuesta 900 euros.",
+                        "El alquiler ha aumentado a 950 euros.",
+                    ),
+                    (
+                        "La reunión es el 3 de mayo.",
+                        "La reunión se ha trasladado al 9 de mayo.",
+                    ),
+                    (
+                        "La reunión es el 3 de mayo.",
+                        "La reunión se ha retrasado al 9 de mayo.",
+                    ),
+                    (
+                        "El taller es el 4 de junio.",
+                        "El taller se ha adelantado al 1 de junio.",
+                    ),
+                    (
+                        "La habitación cuesta 80 euros.",
+                        "La habitación se ha rebajado a 70 euros.",
+                    ),
+                    (
+                        "El plazo acaba el 3 de mayo.",
+                        "El plazo se ha ampliado hasta el 9 de mayo.",
+                    ),
+                    (
+                        "El presupuesto de pintura es 400 euros.",
+                        "Actualización: el presupuesto de pintura es 520 euros.",
+                    ),
+                ],
+            ),
+            (
+                "ru",
+                &[
+                    ("Аренда стоит 900 евро.", "Аренду повысили до 950 евро."),
+                    ("Встреча 3 мая.", "Встреча перенесена на 9 мая."),
+                    ("Срок отчёта 3 мая.", "Срок отчёта продлили до 9 мая."),
+                    (
+                        "Паром уходит в 14:30.",
+                        "Паром задерживается и уходит в 15:10.",
+                    ),
+                    ("Номер стоит 80 евро.", "Цену на номер снизили до 70 евро."),
+                    ("Семинар 4 июня.", "Дату семинара изменили: 11 июня."),
+                    (
+                        "Бюджет на краску 400 евро.",
+                        "Бюджет на краску увеличен до 520 евро.",
+                    ),
+                ],
+            ),
+            (
+                "ja",
+                &[
+                    (
+                        "家賃は900ユーロです。",
+                        "家賃は950ユーロに値上げされました。",
+                    ),
+                    ("会議は5月3日です。", "会議は5月9日に変更になりました。"),
+                    ("会議は5月3日です。", "会議は5月1日に前倒しされました。"),
+                    ("船は14:30に出ます。", "船は今後15:10に出ます。"),
+                    ("部屋は80ユーロです。", "部屋は70ユーロに下がりました。"),
+                    (
+                        "締め切りは5月3日です。",
+                        "締め切りは5月9日に延長されました。",
+                    ),
+                    ("予算は400ユーロです。", "予算は520ユーロに増えました。"),
+                ],
+            ),
+            (
+                "zh",
+                &[
+                    ("房租是900欧元。", "房租涨到950欧元了。"),
+                    ("会议在5月3日。", "会议改到5月9日。"),
+                    ("会议在5月3日。", "会议提前到5月1日。"),
+                    ("船14:30出发。", "船延误了，15:10出发。"),
+                    ("房间80欧元。", "房间降到70欧元。"),
+                    ("截止日期是5月3日。", "截止日期延长到5月9日。"),
+                    ("油漆预算是400欧元。", "油漆预算调整为520欧元。"),
+                ],
+            ),
+        ];
+        for (language, pairs) in pairs {
+            for (old, new) in *pairs {
+                let facts = extract_from(new, Speaker::User);
+                assert_eq!(changes(old, &facts), [*new], "{language}: {old}");
+            }
+        }
+        // The same words about something else change nothing.
+        let facts = extract_from("The rent increased to 950 euros.", Speaker::User);
+        assert!(changes("The ferry leaves at 14:30.", &facts).is_empty());
+        assert!(changes("The room costs 80 euros.", &facts).is_empty());
     }
 }

@@ -27,8 +27,11 @@ pub(super) const TABLES: Tables = Tables {
         time: "gestern heute morgen vorgestern übermorgen vor letzte letzten letztes nächste nächsten woche \
                  wochenende monat jahr montag dienstag mittwoch donnerstag freitag samstag sonntag januar februar \
                  märz mai juni juli oktober dezember frühling sommer herbst winter geburtstag abend nacht",
-        change: "jetzt neu neue neuer neues neuen statt stattdessen geändert ändert verschoben verlegt erhöht \
-                 gesenkt korrektur doch ersetzt ungültig storniert umgebucht nunmehr eigentlich",
+        change: "jetzt neu neue neuer neues neuen statt stattdessen geändert ändert \
+                 verschoben verlegt erhöht gesenkt korrektur doch ersetzt ungültig storniert \
+                 umgebucht nunmehr eigentlich nun künftig mittlerweile inzwischen verlängert \
+                 verkürzt verspätet angehoben reduziert abgesagt aktualisiert korrigiert \
+                 vorgezogen umbenannt getauscht umgezogen verringert vertagt angepasst",
         ..Worth::NONE
     },
     cues: CUES,

@@ -30,9 +30,12 @@ pub(super) const TABLES: Tables = Tables {
                  afternoon monday tuesday wednesday thursday friday saturday sunday january february april june july \
                  august september october november december spring summer autumn fall winter since until recently \
                  soon birthday anniversary daily weekly deadline",
-        change: "now new instead actually rather changed change changes moved moves raised raising lowered cut \
-                 updated update correction corrected replaced replaces void cancelled canceled postponed rescheduled \
-                 switched longer anymore",
+        change: "now new instead actually rather changed change changes moved moves raised \
+                 raising lowered cut updated update correction corrected replaced replaces \
+                 void cancelled canceled postponed rescheduled switched longer anymore \
+                 increased increases reduced reduces revised delayed extended shortened \
+                 renamed swapped bumped upgraded downgraded shifted relocated amended \
+                 adjusted",
         contractions: "it's that's don't doesn't didn't can't won't isn't wasn't aren't weren't couldn't wouldn't \
                  shouldn't haven't hasn't hadn't he's she's they're they've there's what's let's ain't gonna wanna \
                  gotta kinda lot bit",

@@ -23,8 +23,13 @@ pub(super) const TABLES: Tables = Tables {
         time: "ayer hoy mañana semana mes año pasado pasada próximo próxima lunes martes miércoles jueves viernes \
                  sábado domingo enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre \
                  diciembre verano invierno primavera otoño noche tarde cumpleaños hace",
-        change: "ahora nuevo nueva nuevos nuevas cambiado cambió cambia cambiamos movido subido bajado corrección \
-                 pospuesto aplazado anulado vez sustituye finalmente",
+        change: "ahora nuevo nueva nuevos nuevas cambiado cambió cambia cambiamos movido \
+                 subido bajado corrección pospuesto aplazado anulado vez sustituye finalmente \
+                 cambiada cambiaron movida subida bajada aumentado aumentó reducido reducida \
+                 redujo trasladado trasladada retrasado retrasada adelantado adelantada \
+                 ampliado ampliada rebajado rebajada pospuesta aplazada anulada modificado \
+                 modificada actualizado actualizada actualización corregido sustituido \
+                 reemplaza renombrado",
         ..Worth::NONE
     },
     cues: CUES,

@@ -24,8 +24,11 @@ pub(super) const TABLES: Tables = Tables {
         time: "hier aujourd'hui demain semaine mois année an dernier dernière prochain prochaine lundi mardi \
                  mercredi jeudi vendredi samedi dimanche janvier février mars avril juin juillet août septembre \
                  octobre novembre décembre été hiver printemps automne matin soir nuit anniversaire",
-        change: "maintenant nouveau nouvelle nouveaux nouvelles plutôt changé change déplacé reporté corrigé annulé \
-                 remplacé avancé",
+        change: "maintenant nouveau nouvelle nouveaux nouvelles plutôt changé change déplacé \
+                 reporté corrigé annulé remplacé avancé désormais dorénavant finalement \
+                 déplacée déplacés reportée reportés changée corrigée annulée remplacée \
+                 avancée modifié modifiée remplace augmenté augmentée baissé baissée réduit \
+                 réduite prolongé prolongée retardé retardée renommé relevé révisé actualisé",
         ..Worth::NONE
     },
     cues: CUES,

@@ -16,7 +16,7 @@ pub(super) const TABLES: Tables = Tables {
         first: "私 僕 俺",
         second: "あなた",
         time: "昨日 今日 明日 先週 来週 先月 来月 去年 来年 月曜 火曜 水曜 木曜 金曜 土曜 日曜",
-        change: "変更 今は 訂正 延期 新し 代わ 改め",
+        change: "変更 今は 訂正 延期 新し 代わ 改め 今後 値上げ 値下げ 前倒し 延長 短縮 中止 増え 下が 上が",
         ..Worth::NONE
     },
     cues: CUES,

@@ -16,7 +16,8 @@ pub(super) const TABLES: Tables = Tables {
         first: "我 我们",
         second: "你 您 你们",
         time: "昨天 今天 明天 上周 下周 上个月 下个月 明年 星期",
-        change: "改为 改到 改成 现在 更正 推迟 换成 新的 不再",
+        change: "改为 改到 改成 现在 更正 推迟 换成 新的 不再 改了 变成 变为 变更 调整 涨到 降到 升到 提前 延期 延长 \
+                 延误 推后 更换 更新 今后 改名 缩短",
         ..Worth::NONE
     },
     cues: CUES,
