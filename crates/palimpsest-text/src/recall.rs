@@ -138,7 +138,7 @@ impl Recall {
         self.chunks.len()
     }
 
-    /// What tells one state of the index from another: the number of its chunks and the newest message.
+    /// The number of chunks and the newest message. As long as both stay, a search finds the same.
     pub fn state(&self) -> (usize, Option<u32>) {
         (self.chunks.len(), self.chunks.last().map(|chunk| chunk.seq))
     }

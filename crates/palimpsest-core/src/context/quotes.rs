@@ -23,7 +23,7 @@ const MOST_HITS: usize = 64;
 const LEAST: f32 = 0.1;
 
 /// The place of a quote, from which it can be quoted again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Passage {
     /// The message.
     pub seq: Seq,
@@ -40,10 +40,6 @@ impl Passage {
             start: hit.start,
             end: hit.end,
         }
-    }
-
-    const fn place(&self) -> Place {
-        (self.seq, self.start, self.end)
     }
 
     /// Returns the passage with its words.
@@ -237,15 +233,12 @@ struct ReadPassage {
 /// Passages and sentences of covered messages that were read. Their words do not change, so they hold for later choices.
 #[derive(Debug, Default)]
 pub struct CoveredWords {
-    passages: SortedMap<Place, Rc<ReadPassage>>,
+    passages: SortedMap<Passage, Rc<ReadPassage>>,
     /// Per passage: the newest one that changes it, in the index of `state`.
-    changes: SortedMap<Place, Option<Change>>,
+    changes: SortedMap<Passage, Option<Change>>,
     state: (usize, Option<Seq>),
     unsaid: Unsaid,
 }
-
-/// The message of a passage, its first byte and the one after its last.
-type Place = (Seq, u32, u32);
 
 /// A passage and its sentence with the new value.
 type Change = (Passage, String);
@@ -272,8 +265,7 @@ fn read_passage(
     passage: &Passage,
     words: &mut CoveredWords,
 ) -> Option<Rc<ReadPassage>> {
-    let place = passage.place();
-    if let Some(known) = words.passages.get(&place) {
+    if let Some(known) = words.passages.get(passage) {
         return Some(Rc::clone(known));
     }
     let text = passage.text_of(passage.message(context)?)?;
@@ -290,7 +282,7 @@ fn read_passage(
         states_a_value,
         changing: facts,
     });
-    words.passages.insert(place, Rc::clone(&known));
+    words.passages.insert(*passage, Rc::clone(&known));
     Some(known)
 }
 
@@ -301,11 +293,11 @@ fn change_of(
     passage: &Passage,
     words: &mut CoveredWords,
 ) -> Option<Change> {
-    if let Some(known) = words.changes.get(&passage.place()) {
+    if let Some(known) = words.changes.get(passage) {
         return known.clone();
     }
     let change = find_change(context, index, passage, words);
-    words.changes.insert(passage.place(), change.clone());
+    words.changes.insert(*passage, change.clone());
     change
 }
 

@@ -86,7 +86,7 @@ fn a_step_does_not_grow_with_the_history() {
     check_growth(false, 1.5);
 }
 
-/// Where each message changes a value, a change of each quoted passage is searched for among all that are newer.
+/// The worst case: each message changes a value, so that a change of each quoted passage is searched for among all newer ones.
 #[test]
 fn a_step_among_changes_does_not_grow() {
     check_growth(true, 1.5);
