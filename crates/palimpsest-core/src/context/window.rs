@@ -173,99 +173,17 @@ impl Context {
 }
 
 fn assemble(context: &Context) -> Window {
-    let mut out = Builder {
-        messages: Vec::new(),
-    };
-    let overhead = context.counter.overhead();
-    let slot_role = context.setup.policy.slot_role;
-
-    let mut system = context.rendered.text.clone();
-    let mut system_tokens = context.fixed_tokens() - overhead.base - context.setup.tools;
-    let mut slot = context.slot.as_ref();
-    if slot_role == SlotRole::System
-        && let Some(s) = slot.take()
-    {
-        if !system.is_empty() {
-            system.push_str("\n\n");
-        }
-        system.push_str(&s.text);
-        system_tokens += s.tokens;
-    }
-    if !system.is_empty() {
-        out.push(
-            Role::System,
-            Part::text(system),
-            Source::Records,
-            system_tokens,
-        );
-    }
-
     let shown: Vec<Shown<'_>> = context
         .shown
         .iter()
         .filter_map(|&i| show(context, i))
         .collect();
-    if let Some(s) = slot {
-        let role = if slot_role == SlotRole::Assistant {
-            Role::Assistant
-        } else {
-            Role::User
-        };
-        out.push(role, Part::text(s.text.clone()), Source::Slot, s.tokens);
-        let tail_role = shown.first().map(|s| s.role);
-        if role == Role::User && tail_role != Some(Role::Assistant) {
-            out.push(Role::Assistant, Part::text(BRIDGE), Source::Bridge, 0);
-        }
-    }
-
-    let arrangement = Arrangement::of_parts(shown.iter().map(|s| (s.role, s.parts.as_ref())));
-    let last_user = shown.iter().rposition(|s| s.role == Role::User);
-    for (i, message) in shown.iter().enumerate() {
-        let source = Source::Message(message.seq);
-        if Some(i) == last_user
-            && let Some(recalled) = context.recalled_now()
-        {
-            let block = recall_block(&recalled.quotes, &recalled.elsewhere);
-            out.push(
-                Role::User,
-                Part::text(block),
-                Source::Recalled,
-                recalled.tokens,
-            );
-        }
-        // The whole cost of a message is charged to its first part at this place.
-        let mut cost = message.tokens;
-        for step in arrangement.steps(i, message.role, &message.parts) {
-            match step {
-                Step::Own(p, role) => {
-                    let part = message.parts[p].clone();
-                    out.push(role, part, source, std::mem::take(&mut cost));
-                }
-                Step::Orphan(p) => {
-                    if let Part::ToolResult { text, error, .. } = &message.parts[p] {
-                        let cost = std::mem::take(&mut cost) + ORPHAN_TOKENS;
-                        out.push(Role::User, quoted(text, *error), source, cost);
-                    }
-                }
-                Step::Answer(at) => {
-                    let from = &shown[at.message];
-                    let cost = if at.part == first_paired(&from.parts, at.message, &arrangement) {
-                        from.tokens
-                    } else {
-                        0
-                    };
-                    let part = from.parts[at.part].clone();
-                    out.push_result(part, Source::Message(from.seq), cost);
-                }
-                Step::Missing(p) => {
-                    if let Part::ToolCall { id, name, .. } = &message.parts[p] {
-                        let part = interrupted(id, name);
-                        out.push_result(part, Source::Repair(message.seq), REPAIR_TOKENS);
-                    }
-                }
-            }
-        }
-    }
+    let mut out = Builder {
+        messages: Vec::new(),
+    };
+    out.push_head(context, shown.first().map(|s| s.role));
+    out.push_tail(context, &shown);
+    let overhead = context.counter.overhead();
     let tokens = out.messages.iter().map(|m| m.tokens).fold(
         overhead.base.saturating_add(context.setup.tools),
         u32::saturating_add,
@@ -313,6 +231,104 @@ struct Builder {
 }
 
 impl Builder {
+    /// Adds the system message and the slot, as one message or as two. `next` is the role of the first message after them.
+    fn push_head(&mut self, context: &Context, next: Option<Role>) {
+        let mut system = context.rendered.text.clone();
+        let mut system_tokens =
+            context.fixed_tokens() - context.counter.overhead().base - context.setup.tools;
+        let mut slot = context.slot.as_ref();
+        let slot_role = context.setup.policy.slot_role;
+        if slot_role == SlotRole::System
+            && let Some(s) = slot.take()
+        {
+            if !system.is_empty() {
+                system.push_str("\n\n");
+            }
+            system.push_str(&s.text);
+            system_tokens += s.tokens;
+        }
+        if !system.is_empty() {
+            self.push(
+                Role::System,
+                Part::text(system),
+                Source::Records,
+                system_tokens,
+            );
+        }
+        let Some(slot) = slot else { return };
+        let role = if slot_role == SlotRole::Assistant {
+            Role::Assistant
+        } else {
+            Role::User
+        };
+        self.push(
+            role,
+            Part::text(slot.text.clone()),
+            Source::Slot,
+            slot.tokens,
+        );
+        if role == Role::User && next != Some(Role::Assistant) {
+            self.push(Role::Assistant, Part::text(BRIDGE), Source::Bridge, 0);
+        }
+    }
+
+    /// Adds the shown messages, each result after its call, and the recalled quotes before the last user message.
+    fn push_tail(&mut self, context: &Context, shown: &[Shown<'_>]) {
+        let arrangement = Arrangement::of_parts(shown.iter().map(|s| (s.role, s.parts.as_ref())));
+        let last_user = shown.iter().rposition(|s| s.role == Role::User);
+        for i in 0..shown.len() {
+            if Some(i) == last_user
+                && let Some(recalled) = context.recalled_now()
+            {
+                let block = recall_block(&recalled.quotes, &recalled.elsewhere);
+                self.push(
+                    Role::User,
+                    Part::text(block),
+                    Source::Recalled,
+                    recalled.tokens,
+                );
+            }
+            self.push_message(shown, i, &arrangement);
+        }
+    }
+
+    /// Adds one message in the order of the arrangement. Its whole cost is charged to its first part at this place.
+    fn push_message(&mut self, shown: &[Shown<'_>], i: usize, arrangement: &Arrangement) {
+        let message = &shown[i];
+        let source = Source::Message(message.seq);
+        let mut cost = message.tokens;
+        for step in arrangement.steps(i, message.role, &message.parts) {
+            match step {
+                Step::Own(p, role) => {
+                    let part = message.parts[p].clone();
+                    self.push(role, part, source, std::mem::take(&mut cost));
+                }
+                Step::Orphan(p) => {
+                    if let Part::ToolResult { text, error, .. } = &message.parts[p] {
+                        let cost = std::mem::take(&mut cost) + ORPHAN_TOKENS;
+                        self.push(Role::User, quoted(text, *error), source, cost);
+                    }
+                }
+                Step::Answer(at) => {
+                    let from = &shown[at.message];
+                    let cost = if at.part == first_paired(&from.parts, at.message, arrangement) {
+                        from.tokens
+                    } else {
+                        0
+                    };
+                    let part = from.parts[at.part].clone();
+                    self.push_result(part, Source::Message(from.seq), cost);
+                }
+                Step::Missing(p) => {
+                    if let Part::ToolCall { id, name, .. } = &message.parts[p] {
+                        let part = interrupted(id, name);
+                        self.push_result(part, Source::Repair(message.seq), REPAIR_TOKENS);
+                    }
+                }
+            }
+        }
+    }
+
     /// Adds a part. It goes into the last message if that has the same role, so there are never two user messages in a
     /// row.
     fn push(&mut self, role: Role, part: Part, source: Source, tokens: u32) {

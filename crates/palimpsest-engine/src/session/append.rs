@@ -17,8 +17,8 @@ use crate::head::{Head, title_of};
 use crate::ports::{Durability, Op, Table};
 use crate::rows::{key, message_ops, seal, session_key};
 
-use super::revise::{Draft, Revision};
-use super::{Change, Purpose, Session, Stored};
+use super::revise::{Draft, Revision, Settled};
+use super::{Change, Purpose, Session, State, Stored};
 
 /// A message to add.
 #[derive(Debug, Clone, PartialEq)]
@@ -128,30 +128,9 @@ impl Session {
                     table: Table::Partials,
                     key: session_key(&id),
                 });
-                let excerpt = arrivals(&state.context, &stored).or_else(|| recalls(state, &stored));
-                let more: u32 = stored.iter().map(|s| s.tokens).sum();
-                let mut shown = None;
-                if let Some(view) = excerpt {
-                    let mut draft = Draft::of(self, state);
-                    draft.head = head;
-                    draft.ops = ops;
-                    for s in &stored {
-                        draft.context.push_counted(s.entry());
-                    }
-                    let edits = state.context.view().edits_to(&view);
-                    draft.show(state, Revision::of(state, view.cause, edits))?;
-                    told = std::mem::take(&mut draft.told);
-                    let (change, settled) = draft.finish();
-                    Change { ops, head } = change;
-                    shown = Some(settled);
-                } else {
-                    head.tokens = state.context.tokens() + more;
-                    let mut glance = Glance::of(&state.context);
-                    for s in &stored {
-                        glance.add(s.message.role, s.tokens);
-                    }
-                    head.glance = Some(glance);
-                }
+                let (change, shown, events) = self.shown_with(state, head, ops, &stored)?;
+                let Change { mut ops, mut head } = change;
+                told = events;
                 added = stored.iter().map(|s| s.message.seq).collect();
                 let records = proposes(state, &stored).map(|mut records| {
                     records.revision = head.records + 1;
@@ -167,7 +146,7 @@ impl Session {
                     asks = true;
                 }
                 let mut noted = None;
-                if crosses_threshold(state, more) {
+                if crosses_threshold(state, sum_of(&stored)) {
                     let (snapshot, more, prune) = super::noting::take_of(
                         state,
                         &head,
@@ -217,6 +196,38 @@ impl Session {
         Ok(added)
     }
 
+    /// Shows messages that were added. Quotes that they bring, and excerpts of those that do not fit, make a revision;
+    /// without them only the head changes. Returns the events that tell of the revision as well.
+    fn shown_with(
+        &self,
+        state: &State,
+        mut head: Head,
+        ops: Vec<Op>,
+        stored: &[Stored],
+    ) -> Result<(Change, Option<Settled>, Vec<Event>), EngineError> {
+        let view = arrivals(&state.context, stored).or_else(|| recalls(state, stored));
+        let Some(view) = view else {
+            head.tokens = state.context.tokens() + sum_of(stored);
+            let mut glance = Glance::of(&state.context);
+            for s in stored {
+                glance.add(s.message.role, s.tokens);
+            }
+            head.glance = Some(glance);
+            return Ok((Change { ops, head }, None, Vec::new()));
+        };
+        let mut draft = Draft::of(self, state);
+        draft.head = head;
+        draft.ops = ops;
+        for s in stored {
+            draft.context.push_counted(s.entry());
+        }
+        let edits = state.context.view().edits_to(&view);
+        draft.show(state, Revision::of(state, view.cause, edits))?;
+        let events = std::mem::take(&mut draft.told);
+        let (change, settled) = draft.finish();
+        Ok((change, Some(settled), events))
+    }
+
     /// Tells of messages that were added, and of what came with them. `asks`: a proposal waits for an answer.
     fn tell_of(&self, added: &[Seq], asks: bool) {
         for seq in added {
@@ -234,9 +245,13 @@ impl Session {
     }
 }
 
+fn sum_of(stored: &[Stored]) -> u32 {
+    stored.iter().map(|s| s.tokens).sum()
+}
+
 /// Gives the messages their numbers at the end of the path, and makes their rows. Fails for a user's message that fits no window.
 fn numbered(
-    state: &super::State,
+    state: &State,
     head: &mut Head,
     new: Vec<NewMessage>,
     session: &str,
@@ -280,7 +295,7 @@ fn numbered(
 }
 
 /// Returns the records with a proposal, if the user's message contains an instruction for the whole conversation.
-fn proposes(state: &super::State, stored: &[Stored]) -> Option<Records> {
+fn proposes(state: &State, stored: &[Stored]) -> Option<Records> {
     if state.context.setup().policy.demands == Demands::Off {
         return None;
     }
@@ -310,7 +325,7 @@ fn dated(head: &mut Head, new: &[NewMessage]) {
 }
 
 /// Returns `true` if the conversation passes the share of the available room at which a snapshot is taken (S4).
-fn crosses_threshold(state: &super::State, more: u32) -> bool {
+fn crosses_threshold(state: &State, more: u32) -> bool {
     let rule = &state.head.config.snapshots;
     if !rule.enabled || !rule.auto_create {
         return false;
@@ -325,7 +340,7 @@ fn crosses_threshold(state: &super::State, more: u32) -> bool {
 }
 
 /// Returns the view that quotes covered passages before the user's message, if some answer it.
-fn recalls(state: &super::State, stored: &[Stored]) -> Option<View> {
+fn recalls(state: &State, stored: &[Stored]) -> Option<View> {
     let last = stored.last()?;
     let more = stored.iter().map(|s| s.tokens).fold(0, u32::saturating_add);
     let recalled = super::recall::recall(state, &last.message, more)?;

@@ -625,30 +625,19 @@ impl Session {
             let patience = state.speed.patience(read, job.num_predict());
             (state.head.effective_window(), patience)
         };
-        let request = ChatRequest {
-            model: name.to_owned(),
-            messages: vec![
-                RequestMessage::text(Role::System, &job.system),
-                RequestMessage::text(Role::User, &job.prompt),
-            ],
-            tools: Vec::new(),
-            options: RequestOptions {
-                temperature: Some(0.2),
-                think: Some(false),
-                ..RequestOptions::new(window, job.num_predict())
-            },
-            purpose: Asked::Summary,
-        };
         let stop = Abort::new();
-        let mut stream = model.complete(request, stop.signal());
+        let mut stream = model.complete(summary_request(name, job, window), stop.signal());
         let mut text = String::new();
         let mut written = 0;
-        // a model may take long to its first word
-        self.emit(&Event::Compressing {
-            stage: Stage::Summarize,
-            written,
-            of: job.num_predict(),
-        });
+        let tell = |written| {
+            self.emit(&Event::Compressing {
+                stage: Stage::Summarize,
+                written,
+                of: job.num_predict(),
+            });
+        };
+        // A model may take long to its first word.
+        tell(written);
         let mut late = self.0.host.world.timer.sleep(patience);
         loop {
             if stops.iter().any(|s| s.is_aborted()) {
@@ -678,11 +667,7 @@ impl Session {
                 Some(Ok(Delta::Text { text: more })) => {
                     text.push_str(&more);
                     written += 1;
-                    self.emit(&Event::Compressing {
-                        stage: Stage::Summarize,
-                        written,
-                        of: job.num_predict(),
-                    });
+                    tell(written);
                 }
                 Some(Ok(Delta::Done { reason })) => {
                     if reason == FinishReason::Length {
@@ -693,25 +678,32 @@ impl Session {
                 }
                 Some(Ok(Delta::Usage(usage))) => {
                     self.0.state.borrow_mut().speed.learn(&usage);
-                    // A summary of half of its prompt would pass as one of the whole prompt (B9).
-                    let asked = [(Role::System, &*job.system), (Role::User, &*job.prompt)];
-                    let sent = self.0.host.prompt_of(name, &asked);
-                    let reported = usage.prompt_tokens.unwrap_or(0);
-                    if reported > 0 && was_cut(sent.tokens.saturating_sub(sent.bound), reported) {
+                    if let Err(cut) = self.check_whole(name, job, &usage) {
                         stop.abort();
-                        self.emit(&Event::PromptTruncated {
-                            sent: sent.tokens,
-                            read: reported,
-                        });
-                        return Err(ModelError::PromptTruncated {
-                            sent: sent.tokens,
-                            reported,
-                        });
+                        return Err(cut);
                     }
                 }
                 Some(Ok(_)) => {}
             }
         }
+    }
+
+    /// Fails if the server read only a part of a job's prompt: a summary of half of it would pass as one of the whole (B9).
+    fn check_whole(&self, name: &str, job: &SummaryJob, usage: &Usage) -> Result<(), ModelError> {
+        let asked = [(Role::System, &*job.system), (Role::User, &*job.prompt)];
+        let sent = self.0.host.prompt_of(name, &asked);
+        let reported = usage.prompt_tokens.unwrap_or(0);
+        if reported == 0 || !was_cut(sent.tokens.saturating_sub(sent.bound), reported) {
+            return Ok(());
+        }
+        self.emit(&Event::PromptTruncated {
+            sent: sent.tokens,
+            read: reported,
+        });
+        Err(ModelError::PromptTruncated {
+            sent: sent.tokens,
+            reported,
+        })
     }
 
     /// Stops the running compaction, if there is one, and drops one that was put off. Nothing changes.
@@ -955,5 +947,23 @@ impl Session {
                 Err(EngineError::Refused(refusal))
             }
         }
+    }
+}
+
+/// The request for one summary.
+fn summary_request(name: &str, job: &SummaryJob, window: u32) -> ChatRequest {
+    ChatRequest {
+        model: name.to_owned(),
+        messages: vec![
+            RequestMessage::text(Role::System, &job.system),
+            RequestMessage::text(Role::User, &job.prompt),
+        ],
+        tools: Vec::new(),
+        options: RequestOptions {
+            temperature: Some(0.2),
+            think: Some(false),
+            ..RequestOptions::new(window, job.num_predict())
+        },
+        purpose: Asked::Summary,
     }
 }

@@ -546,22 +546,13 @@ impl Session {
         // The server's count includes everything that was sent, so our own tools count, too.
         let tools = request.tools.clone();
         let mut stream = options.model.complete(request, stop.signal());
-        let place = prior.map_or_else(
+        let mut answer = Answer::at(prior.map_or_else(
             || Place {
                 after: self.head().tip,
                 instead: None,
             },
             |prior| prior.place,
-        );
-        let mut answer = Answer {
-            place,
-            text: String::new(),
-            thinking: String::new(),
-            calls: Vec::new(),
-            usage: Usage::default(),
-            reason: FinishReason::Stop,
-            stopped: false,
-        };
+        ));
         let (mut noted, mut noted_at) = (0, 0.0);
         // A stream that stalls is noted, too.
         let mut due: Fuse<LocalFuture<'static, ()>> = Fuse::terminated();
@@ -599,25 +590,8 @@ impl Session {
                 }
                 Some(Ok(delta)) => {
                     on(SendEvent::Delta(delta.clone()));
-                    match delta {
-                        Delta::Text { text } => answer.text.push_str(&text),
-                        Delta::Thinking { text } => answer.thinking.push_str(&text),
-                        Delta::ToolCall {
-                            id,
-                            name,
-                            arguments,
-                        } => {
-                            answer.calls.push(Part::ToolCall {
-                                id,
-                                name,
-                                arguments,
-                            });
-                        }
-                        Delta::Usage(usage) => answer.usage = usage,
-                        Delta::Done { reason } => {
-                            answer.reason = reason;
-                            break;
-                        }
+                    if answer.take(delta) {
+                        break;
                     }
                     let arrived = answer.arrived();
                     let late = self.now() - noted_at >= PARTIAL_AFTER && arrived > noted;
@@ -695,6 +669,42 @@ impl Session {
 }
 
 impl Answer {
+    /// An answer of which nothing has arrived.
+    fn at(place: Place) -> Self {
+        Self {
+            place,
+            text: String::new(),
+            thinking: String::new(),
+            calls: Vec::new(),
+            usage: Usage::default(),
+            reason: FinishReason::Stop,
+            stopped: false,
+        }
+    }
+
+    /// Adds a piece. Returns `true` if it is the end.
+    fn take(&mut self, delta: Delta) -> bool {
+        match delta {
+            Delta::Text { text } => self.text.push_str(&text),
+            Delta::Thinking { text } => self.thinking.push_str(&text),
+            Delta::ToolCall {
+                id,
+                name,
+                arguments,
+            } => self.calls.push(Part::ToolCall {
+                id,
+                name,
+                arguments,
+            }),
+            Delta::Usage(usage) => self.usage = usage,
+            Delta::Done { reason } => {
+                self.reason = reason;
+                return true;
+            }
+        }
+        false
+    }
+
     /// The number of bytes that have arrived.
     const fn arrived(&self) -> usize {
         self.text.len() + self.thinking.len()

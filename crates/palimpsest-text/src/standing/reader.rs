@@ -212,43 +212,18 @@ impl Reader {
             }
             let mut k = i;
             let mut denied = false;
-            let begins = self.begin(k);
-            if begins & set!(Dont) != 0 && self.single(k) & set!(Negation) != 0 {
-                let mut then = self.after(k, set!(Dont)).unwrap_or(k + 1);
-                while self.single(then) & set!(AfterNegation) != 0 {
-                    then += 1;
-                }
-                let known = self.begin(then) & VERB != 0;
-                let any = language.tables().standing.denies_unknown_verbs
-                    && self.single(k) & set!(No | Contrast) == 0
-                    && then < count;
-                if (known || any) && begins & set!(Idle) == 0 {
-                    denied = true;
-                    k = then;
-                    seen.on_if(Flag::DeniedVerb, known);
-                }
+            if let Some((verb, known)) = self.denied_verb(k, language) {
+                denied = true;
+                k = verb;
+                seen.on_if(Flag::DeniedVerb, known);
             }
             let mut frequent = false;
-            if !denied && begins & set!(Never | Always | Only) != 0 {
-                let class = [set!(Never), set!(Always), set!(Only)];
-                let class = class.into_iter().find(|c| begins & c != 0).unwrap_or(0);
-                let mut then = self.after(k, class).unwrap_or(k + 1);
-                if language.tables().standing.has_pronoun_after_frequency
-                    && self.single(then) & set!(AfterNegation) != 0
-                {
-                    then += 1;
-                }
+            if !denied && let Some((flag, verb)) = self.frequency(k, language) {
                 frequent = true;
-                if self.begin(then) & VERB != 0 {
-                    denied = class == set!(Never);
-                    k = then;
-                    seen.on(if class == set!(Never) {
-                        Flag::Never
-                    } else if class == set!(Always) {
-                        Flag::Always
-                    } else {
-                        Flag::Only
-                    });
+                if let Some(verb) = verb {
+                    denied = flag == Flag::Never;
+                    k = verb;
+                    seen.on(flag);
                 }
             }
             let avoids = self.begin(k) & set!(Avoid) != 0 && self.begin(k) & set!(No) == 0;
@@ -291,6 +266,47 @@ impl Reader {
         }
         self.definite(seen);
         self.conditions(seen);
+        self.whole(main.is_some(), seen);
+    }
+
+    /// Returns the word after a denial such as "do not" at word `k`, and whether it is a verb that is known.
+    fn denied_verb(&self, k: usize, language: Language) -> Option<(usize, bool)> {
+        let begins = self.begin(k);
+        if begins & set!(Dont) == 0 || self.single(k) & set!(Negation) == 0 {
+            return None;
+        }
+        let mut then = self.after(k, set!(Dont)).unwrap_or(k + 1);
+        while self.single(then) & set!(AfterNegation) != 0 {
+            then += 1;
+        }
+        let known = self.begin(then) & VERB != 0;
+        let any = language.tables().standing.denies_unknown_verbs
+            && self.single(k) & set!(No | Contrast) == 0
+            && then < self.words.len();
+        ((known || any) && begins & set!(Idle) == 0).then_some((then, known))
+    }
+
+    /// Returns the flag of a word such as "never" at word `k`, and the verb after it if that is known.
+    fn frequency(&self, k: usize, language: Language) -> Option<(Flag, Option<usize>)> {
+        let classes = [
+            (set!(Never), Flag::Never),
+            (set!(Always), Flag::Always),
+            (set!(Only), Flag::Only),
+        ];
+        let begins = self.begin(k);
+        let (class, flag) = classes.into_iter().find(|(c, _)| begins & c != 0)?;
+        let mut then = self.after(k, class).unwrap_or(k + 1);
+        if language.tables().standing.has_pronoun_after_frequency
+            && self.single(then) & set!(AfterNegation) != 0
+        {
+            then += 1;
+        }
+        let verb = self.begin(then) & VERB != 0;
+        Some((flag, verb.then_some(then)))
+    }
+
+    /// Notes what the sentence holds as a whole. `orders`: one of its clauses gives an order.
+    fn whole(&self, orders: bool, seen: &mut Seen) {
         for hit in &self.hits {
             if hit.set & VERB != 0 && hit.from > 0 && hit.from <= 3 && !hit.opens {
                 seen.on(Flag::InnerVerb);
@@ -299,7 +315,7 @@ impl Reader {
                 seen.on(Flag::Nothing);
             }
         }
-        for k in 0..count.saturating_sub(1) {
+        for k in 0..self.words.len().saturating_sub(1) {
             if self.starts[k] && self.single(k) & set!(We) != 0 {
                 let skip = self.begin(k + 1) & set!(Never | Always | Only | Dont) != 0;
                 let verb = self.begin(k + 1 + usize::from(skip)) & VERB != 0;
@@ -312,7 +328,7 @@ impl Reader {
                 .hits
                 .iter()
                 .any(|h| h.set & set!(SubjectI | SubjectOther | SubjectWe) != 0 && h.from <= 2);
-        let says = main.is_some() || any(set!(ThingMust | YouMust | WeRule | Preference));
+        let says = orders || any(set!(ThingMust | YouMust | WeRule | Preference));
         let asks = seen.is(Flag::Question) || self.begin(0) & set!(Wh | YesNo) != 0;
         seen.on_if(Flag::Fragment, !subject && !says && !asks);
     }
