@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::context::slot::{LastSlot, Slot};
 use crate::data::layer::Span;
 use crate::data::message::{LOOSE_TOKENS, Message, Part, Role, Seq};
-use crate::data::policy::Policy;
+use crate::data::policy::{Fading, Policy};
 use crate::data::record::{Demand, Records, RenderedRecords};
 use crate::data::rendition::{Reduced, Rendition, verbatim_tokens};
 use crate::data::shares::{ShareOptions, Shares};
@@ -98,6 +98,8 @@ pub struct Setup {
     pub lookup: Lookup,
     /// The largest number of tokens of a new layer, where a person named one.
     pub longest_layer: Option<u32>,
+    /// There is one layer, which each compaction writes anew from its text and from what is covered then.
+    pub has_one_layer: bool,
 }
 
 impl Setup {
@@ -114,13 +116,22 @@ impl Setup {
         tools: u32,
     ) -> Result<Self, CoreError> {
         policy.validate()?;
+        let has_one_layer = matches!(policy.fading, Fading::Single { .. });
         Ok(Self {
             shares: Shares::of(window, options)?,
             policy: Rc::new(policy),
             tools,
             lookup: Lookup::default(),
             longest_layer: None,
+            has_one_layer,
         })
+    }
+
+    /// The most tokens of a layer that is `age` compactions old. `None` if the window's shares decide.
+    pub(crate) fn layer_room(&self, age: usize) -> Option<u32> {
+        let fading = &self.policy.fading;
+        let joined = self.has_one_layer.then_some(self.shares.layers());
+        fading.room(age, self.shares.window).or(joined)
     }
 }
 

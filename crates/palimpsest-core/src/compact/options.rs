@@ -7,7 +7,7 @@ use super::recall;
 use crate::context::Setup;
 use crate::data::goal::Goal;
 use crate::data::mode::Mode;
-use crate::data::policy::Policy;
+use crate::data::policy::{Fading, Policy};
 use crate::data::record::{PinKind, Records};
 use crate::data::shares::ShareOptions;
 use crate::data::tool::definitions_tokens;
@@ -92,6 +92,9 @@ impl CompactOptions {
         let mut setup = Setup::new(self.window, share, self.policy.clone(), beside)?;
         // a list has no session behind it: what is not shown is found by a tool, or not at all
         setup.lookup = recall::lookup(&self.tools);
+        // nobody lifts one of its layers, and a small window has no room for several
+        setup.has_one_layer |=
+            self.model.is_none() && setup.policy.fading == Fading::Notes && setup.shares.is_small();
         Ok(setup)
     }
 

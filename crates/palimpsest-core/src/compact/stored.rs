@@ -13,7 +13,6 @@ use crate::context::shrink::fit;
 use crate::context::{Context, View};
 use crate::data::message::{Message, Part, Seq};
 use crate::data::note::Note;
-use crate::data::policy::Fading;
 use crate::data::rendition::{Reduced, ReducedKind};
 
 /// A message's shorter form, stored as pieces of the message.
@@ -287,7 +286,7 @@ pub(super) fn slim(view: &mut View, context: &Context) {
                 .iter()
                 .all(|n| n.facts.len() <= most && n.tokens <= room);
         // A single layer that is rewritten each time has its notes rewritten, too.
-        let is_single = matches!(context.setup().policy.fading, Fading::Single { .. });
+        let is_single = context.setup().has_one_layer;
         if !is_small
             && !is_single
             && let Some(note) = joined(&own, room, most, layer.level, counter)

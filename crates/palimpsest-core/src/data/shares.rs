@@ -6,6 +6,8 @@ use crate::error::CoreError;
 
 /// The smallest window that a one-shot `compact` accepts.
 pub const MIN_WINDOW: u32 = 64;
+/// An older layer of fewer tokens says little: then all of them share one room.
+const LEAST_OLDER: u32 = 256;
 /// The index of the table's largest window. Above it shares stay constant.
 const LAST: usize = 5;
 
@@ -131,6 +133,11 @@ impl Shares {
     /// The most that recalled quotes take of a window with this limit: a quarter.
     pub const fn recall_most(limit: u32) -> u32 {
         limit / 4
+    }
+
+    /// Whether a layer of its own would have too little room for what is older.
+    pub const fn is_small(&self) -> bool {
+        self.older < LEAST_OLDER
     }
 
     /// Layers at their full size.

@@ -52,7 +52,7 @@ impl Aging<'_> {
             author: note.map_or(Author::Extractive, |n| n.author.clone()),
             ..Layer::new(id, level, plan.spans(self.base), self.now)
         };
-        let single = matches!(self.base.setup().policy.fading, Fading::Single { .. });
+        let single = self.base.setup().has_one_layer;
         if single && plan.form == Form::Summary {
             rewrite(&mut layer, view);
         }
@@ -65,12 +65,15 @@ impl Aging<'_> {
     pub(super) fn age(&self, view: &mut View) {
         let shares = self.base.setup().shares;
         let counter = self.base.counter.as_ref();
-        let fading = &self.base.setup().policy.fading;
+        let setup = self.base.setup();
+        let fading = &setup.policy.fading;
         let slots = match fading {
+            // The rewritten layer is gone already; only others are left.
+            _ if setup.has_one_layer => 1,
             Fading::Notes => shares.older_slots.max(1) as usize,
-            // The rewritten layer is gone already; only layers of another policy are left.
-            Fading::Single { .. } => 1,
-            Fading::Cascade { .. } | Fading::Ratios { .. } => CASCADE_SLOTS - 1,
+            Fading::Single { .. } | Fading::Cascade { .. } | Fading::Ratios { .. } => {
+                CASCADE_SLOTS - 1
+            }
         };
         while view.layers.len() > slots {
             let at = match fading {
@@ -91,7 +94,7 @@ impl Aging<'_> {
         for i in 0..view.layers.len() {
             let old = Rc::clone(&view.layers[i]);
             let age = layers - i;
-            let room = fading.room(age, shares.window).unwrap_or(shares.older);
+            let room = setup.layer_room(age).unwrap_or(shares.older);
             // A form that is slightly over its room is not cut again each time, so the text of a model stays.
             let slack = if notes && old.level != Level::Detailed {
                 room / 8
@@ -151,8 +154,10 @@ impl Aging<'_> {
     fn merge(&self, view: &mut View, at: usize) -> Layer {
         let shares = self.base.setup().shares;
         let fading = &self.base.setup().policy.fading;
-        let room = fading
-            .room(usize::MAX, shares.window)
+        let room = self
+            .base
+            .setup()
+            .layer_room(usize::MAX)
             .unwrap_or(shares.older);
         let (a, b) = (Rc::clone(&view.layers[at]), Rc::clone(&view.layers[at + 1]));
         let notes: Vec<u32> = a.notes.iter().chain(&b.notes).copied().collect();

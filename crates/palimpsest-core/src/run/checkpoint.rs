@@ -3,7 +3,6 @@
 use crate::context::shrink::ordered;
 use crate::data::layer::Author;
 use crate::data::note::Note;
-use crate::data::policy::Fading;
 use palimpsest_text::extractive::{self, Piece};
 use palimpsest_text::retention::{Audit, Fact, Speaker};
 
@@ -38,7 +37,7 @@ pub(super) fn checkpoint(task: &Task, found: &Identified, answers: &Answers) -> 
     let sources = sources.iter().map(|(who, text)| (*who, text.as_str()));
     let mut audit = Audit::of_known(&task.known, sources);
 
-    if matches!(context.setup().policy.fading, Fading::Single { .. }) {
+    if context.setup().has_one_layer {
         // A layer that is rewritten is responsible for the facts of its notes.
         let known = context.view().notes.iter().flat_map(|n| n.facts.iter());
         let new: Vec<Fact> = known

@@ -20,6 +20,9 @@ const NOTE_TOKENS: u32 = 24;
 /// The least share of the aim, in tenths, that stays with the newest messages of a talk.
 const TAIL_TENTHS: u32 = 3;
 
+/// The largest share of a list's limit, in tenths, that its only layer is planned with.
+const ONE_LAYER_TENTHS: u32 = 3;
+
 /// A turn of so many replies is a loop of tool calls, which may be cut between any two of its steps.
 const LOOP_STEPS: usize = 4;
 
@@ -295,12 +298,20 @@ impl Cutting<'_> {
             .saturating_sub(kept);
         let tail = context.conversation_tokens().saturating_sub(covered);
         let policy = &context.setup().policy;
-        let most = policy
-            .fading
-            .room(0, shares.window)
-            .unwrap_or(shares.newest);
+        let setup = context.setup();
+        let mut most = setup.layer_room(0).unwrap_or(shares.newest);
+        if setup.has_one_layer
+            && let Some(limit) = self.aim.hard()
+        {
+            most = most.min(limit / 10 * ONE_LAYER_TENTHS);
+        }
+        // What one layer says already needs the same room as before.
+        let said = setup.has_one_layer.then(|| context.view().layers.iter());
+        let said: u32 = said.into_iter().flatten().map(|l| l.tokens).sum();
         let newest = match form {
-            Form::Summary => Some(most.min(covered * 3 / 5)).filter(|n| *n >= SMALLEST_SUMMARY),
+            Form::Summary => {
+                Some(most.min(said + covered * 3 / 5)).filter(|n| *n >= SMALLEST_SUMMARY)
+            }
             Form::Note => Some(NOTE_TOKENS),
             Form::Bare => None,
         }
@@ -308,17 +319,14 @@ impl Cutting<'_> {
         let layers = context.view().layers.iter().rev();
         let older: u32 = match &policy.fading {
             // rewritten with what is covered now
-            Fading::Single { .. } if form == Form::Summary => 0,
+            _ if setup.has_one_layer && form == Form::Summary => 0,
             Fading::Notes => layers
                 .take(shares.older_slots as usize)
                 .map(|l| l.tokens.min(shares.older))
                 .sum(),
-            fading => layers
+            _ => layers
                 .enumerate()
-                .map(|(age, l)| {
-                    l.tokens
-                        .min(fading.room(age + 1, shares.window).unwrap_or(l.tokens))
-                })
+                .map(|(age, l)| l.tokens.min(setup.layer_room(age + 1).unwrap_or(l.tokens)))
                 .sum(),
         };
         let words = (sums.covered_user + sums.user[cut].saturating_sub(kept)).min(shares.user);

@@ -106,7 +106,7 @@ fn passages(context: &Context, covered: &[usize]) -> Vec<JobPassage> {
 
 /// Where one layer is rewritten each time (seed 4), what it said is summarised along.
 fn rewritten(context: &Context) -> impl Iterator<Item = JobPassage> {
-    let single = matches!(context.setup().policy.fading, Fading::Single { .. });
+    let single = context.setup().has_one_layer;
     let layers = context.view().layers.iter();
     layers
         .filter(move |l| single && l.tokens > 0)

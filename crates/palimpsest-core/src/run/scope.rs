@@ -130,7 +130,7 @@ fn plan(context: &Context, covered: &[usize], remade: Option<&Layer>) -> Result<
         return Err(Refusal::NothingCompressible);
     }
     let rest = context.tokens().saturating_sub(tokens);
-    let room = policy.fading.room(0, shares.window);
+    let room = setup.layer_room(0);
     let most = room
         .unwrap_or(shares.newest)
         .max(remade.map_or(0, |l| l.tokens))

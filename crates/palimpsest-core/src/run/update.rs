@@ -156,7 +156,13 @@ fn adopted(task: &Task, context: &Context, covered: &[usize], proposals: Vec<Pro
 impl Candidate {
     /// Gives the layers the room that is left under the aim: faded text comes back, then more of the messages is said.
     fn lengthen(&mut self, aging: &Aging<'_>) {
-        if aging.base.setup().policy.fading == Fading::Notes {
+        let setup = aging.base.setup();
+        if setup.policy.fading != Fading::Notes {
+            return;
+        }
+        if setup.has_one_layer {
+            self.widen(self.left());
+        } else {
             self.restore(aging);
             // half for the new layer, so that the older ones get something; then what they leave
             self.widen(self.left() / 2);

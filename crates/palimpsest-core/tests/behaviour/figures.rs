@@ -383,7 +383,7 @@ fn check(name: &str, old: &[Value], out: &CompactOutput) {
         .to_string()
         .contains("<recalled_quotes>");
     let most = if quoted {
-        64
+        80
     } else if grown {
         16
     } else {
