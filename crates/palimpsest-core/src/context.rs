@@ -98,7 +98,7 @@ pub struct Setup {
     pub lookup: Lookup,
     /// The largest number of tokens of a new layer, where a person named one.
     pub longest_layer: Option<u32>,
-    /// There is one layer, which each compaction writes anew from its text and from what is covered then.
+    /// There is one layer. Each compaction writes it anew, from its text and from what is covered then.
     pub has_one_layer: bool,
 }
 

@@ -92,7 +92,8 @@ impl CompactOptions {
         let mut setup = Setup::new(self.window, share, self.policy.clone(), beside)?;
         // a list has no session behind it: what is not shown is found by a tool, or not at all
         setup.lookup = recall::lookup(&self.tools);
-        // nobody lifts one of its layers, and a small window has no room for several
+        // Nobody lifts a list's layers one by one, and in a small window the best sentences of all of them say more than the
+        // best of each. A model's summary is not summarised again.
         setup.has_one_layer |=
             self.model.is_none() && setup.policy.fading == Fading::Notes && setup.shares.is_small();
         Ok(setup)

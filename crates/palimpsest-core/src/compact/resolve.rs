@@ -37,7 +37,7 @@ pub struct Resolved {
     pub user_words: u32,
     /// The room for goal, pins and demands.
     pub records: u32,
-    /// The room for the newest layer.
+    /// The room for the newest layer. A list's only layer has the room of all of them.
     pub newest_layer: u32,
     /// The room for each older layer.
     pub older_layer: u32,

@@ -13,6 +13,7 @@ use crate::context::shrink::fit;
 use crate::context::{Context, View};
 use crate::data::message::{Message, Part, Seq};
 use crate::data::note::Note;
+use crate::data::policy::Fading;
 use crate::data::rendition::{Reduced, ReducedKind};
 
 /// A message's shorter form, stored as pieces of the message.
@@ -259,7 +260,8 @@ const OLDER_FACTS: usize = 32;
 /// hold.
 pub(super) fn slim(view: &mut View, context: &Context) {
     let counter = context.counter().as_ref();
-    let shares = context.setup().shares;
+    let setup = context.setup();
+    let shares = setup.shares;
     let newest = view.layers.len().saturating_sub(1);
     for at in 0..view.layers.len() {
         let old = &view.layers[at];
@@ -270,12 +272,16 @@ pub(super) fn slim(view: &mut View, context: &Context) {
             .filter(|n| old.notes.contains(&n.id))
             .cloned()
             .collect();
-        let room = if is_newest {
-            shares.newest
-        } else {
-            shares.older
+        let room = match setup.layer_room(0) {
+            Some(room) => room,
+            None if is_newest => shares.newest,
+            None => shares.older,
         };
-        let most = if is_newest { NEWEST_FACTS } else { OLDER_FACTS };
+        let most = match (setup.has_one_layer, is_newest) {
+            (true, _) => NEWEST_FACTS + OLDER_FACTS * shares.older_slots as usize,
+            (false, true) => NEWEST_FACTS,
+            (false, false) => OLDER_FACTS,
+        };
         let mut layer = (**old).clone();
         layer.dropped.clear();
         layer.key_decisions.clear();
@@ -286,7 +292,7 @@ pub(super) fn slim(view: &mut View, context: &Context) {
                 .iter()
                 .all(|n| n.facts.len() <= most && n.tokens <= room);
         // A single layer that is rewritten each time has its notes rewritten, too.
-        let is_single = context.setup().has_one_layer;
+        let is_single = matches!(setup.policy.fading, Fading::Single { .. });
         if !is_small
             && !is_single
             && let Some(note) = joined(&own, room, most, layer.level, counter)

@@ -201,7 +201,9 @@ pub enum SlotRole {
 #[serde(remote = "Self", rename_all = "snake_case", deny_unknown_fields)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(tag = "by"))]
 pub enum Fading {
-    /// From immutable notes, in two sizes; neighbours of the lowest rank merge (C4).
+    /// From immutable notes, in two sizes; neighbours of the lowest rank merge (C4). A list without a model has one layer
+    /// where an older one would have fewer than 256 tokens, which is in windows of up to about 4,400: each compaction
+    /// chooses anew among what it says and what is covered then.
     Notes,
     /// Every layer at every compaction, through these sizes in tokens for a window of 16,384 or more, in proportion
     /// below (C2).

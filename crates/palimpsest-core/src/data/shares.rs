@@ -135,7 +135,7 @@ impl Shares {
         limit / 4
     }
 
-    /// Whether a layer of its own would have too little room for what is older.
+    /// Returns `true` if an older layer has too little room to stand alone.
     pub const fn is_small(&self) -> bool {
         self.older < LEAST_OLDER
     }

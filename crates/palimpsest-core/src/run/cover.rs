@@ -305,9 +305,12 @@ impl Cutting<'_> {
         {
             most = most.min(limit / 10 * ONE_LAYER_TENTHS);
         }
-        // What one layer says already needs the same room as before.
-        let said = setup.has_one_layer.then(|| context.view().layers.iter());
-        let said: u32 = said.into_iter().flatten().map(|l| l.tokens).sum();
+        // What the only layer says already needs its room again.
+        let said: u32 = if setup.has_one_layer {
+            context.view().layers.iter().map(|l| l.tokens).sum()
+        } else {
+            0
+        };
         let newest = match form {
             Form::Summary => {
                 Some(most.min(said + covered * 3 / 5)).filter(|n| *n >= SMALLEST_SUMMARY)

@@ -116,6 +116,9 @@ pub(super) fn update(task: &Task, found: &Identified, answers: Answers, noted: N
     if talks {
         candidate.follow_changes(task);
     }
+    if base.setup().has_one_layer {
+        candidate.shorten(task.limit());
+    }
     candidate
 }
 
@@ -316,6 +319,28 @@ impl Candidate {
         layer.summary = longer;
         layer.recount(counter);
         self.try_put(at, Rc::new(layer));
+    }
+
+    /// Cuts the new layer by what the window is over `limit`: facts of its list first, then the last of its sentences.
+    fn shorten(&mut self, limit: u32) {
+        let over = self.context.tokens().saturating_sub(limit);
+        let Some(at) = self.newest().filter(|_| over > 0) else {
+            return;
+        };
+        let counter = self.context.counter.as_ref();
+        let view = self.context.view();
+        let mut layer = (*view.layers[at]).clone();
+        let room = layer.tokens.saturating_sub(over);
+        keep_within(&mut layer, room, counter);
+        let more = layer.tokens.saturating_sub(room);
+        if more > 0 {
+            let left = counter.count(&layer.summary).saturating_sub(more);
+            if let Some(shorter) = of_notes(view, &layer.notes, left, counter) {
+                layer.summary = shorter;
+                layer.recount(counter);
+            }
+        }
+        self.put(at, Rc::new(layer));
     }
 
     /// What is left under the aim after ledger and quotes goes to the older layers, the newest first: facts of their

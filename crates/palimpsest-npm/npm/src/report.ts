@@ -38,7 +38,7 @@ export interface ResolvedPolicy {
   userWords: number;
   /** Goal, pins and demands. */
   records: number;
-  /** The newest layer. */
+  /** The newest layer. In a small window a list has one layer, with the room of all of them. */
   newestLayer: number;
   /** Each older layer. */
   olderLayer: number;

@@ -157,7 +157,7 @@ pub fn offload_compact() -> Policy {
 }
 
 /// Seed 5: tool output is condensed on arrival. At half of the window, all but the latest three messages become a short
-/// summary. Earlier summaries stay, and age as in `balanced`.
+/// summary. Earlier summaries age as in `balanced`.
 pub fn auto_summarize() -> Policy {
     Policy {
         name: "auto-summarize".into(),
