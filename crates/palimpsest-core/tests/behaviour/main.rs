@@ -15,6 +15,7 @@ mod instructions;
 mod invariants;
 mod layers;
 mod live;
+mod one_layer;
 mod open_tail;
 mod orders;
 mod passes;
