@@ -23,6 +23,7 @@ mod quoting;
 mod report;
 mod rewrite;
 mod scope;
+mod sharing;
 mod summarize;
 mod update;
 mod verify;

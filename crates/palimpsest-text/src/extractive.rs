@@ -14,6 +14,7 @@ mod lines;
 mod pool;
 mod relative;
 mod shorten;
+mod together;
 mod turns;
 mod updates;
 mod values;
@@ -28,6 +29,7 @@ pub use fade::{Piece, fade, faded, joined};
 pub use lines::lines_of;
 pub use relative::undated;
 pub use shorten::shorten;
+pub use together::{Form as SummaryForm, Part as SummaryPart, Together};
 pub(crate) use turns::speaker;
 pub use updates::{changes, replacements};
 

@@ -62,7 +62,7 @@ impl Aging<'_> {
 
     /// Makes every present layer one step shorter, and merges the two neighbours of lowest rank while there are more
     /// layers than slots. Layers are made from notes, never from the text of a layer (C4).
-    pub(super) fn age(&self, view: &mut View) {
+    pub(super) fn age(&self, view: &mut View, shares_room: bool) {
         let shares = self.base.setup().shares;
         let counter = self.base.counter.as_ref();
         let setup = self.base.setup();
@@ -85,8 +85,16 @@ impl Aging<'_> {
                 _ => Some(0),
             };
             let Some(at) = at else { break };
-            let merged = self.merge(view, at);
+            let mut merged = self.merge(view, at);
+            if shares_room {
+                let (a, b) = (&view.layers[at], &view.layers[at + 1]);
+                merged.summary = format!("{}\n{}", a.summary, b.summary);
+                merged.ledger = a.ledger.iter().chain(&b.ledger).cloned().collect();
+            }
             view.layers.splice(at..=at + 1, [Rc::new(merged)]);
+        }
+        if shares_room {
+            return;
         }
         let layers = view.layers.len();
         let notes = matches!(fading, Fading::Notes);

@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use crate::context::slot;
-use crate::data::layer::Span;
+use crate::data::layer::{Author, Span};
 use crate::data::message::{Role, Seq};
 use crate::data::policy::{Cover, Fading, KeepRecent, UserWords, scaled};
 use crate::data::tool::Pairing;
@@ -52,6 +52,8 @@ pub(super) struct Plan {
     pub(super) aim: u32,
     /// Tokens it is expected to come to.
     pub(super) projected: u32,
+    /// All layers share the room of the new one.
+    pub(super) shares_room: bool,
 }
 
 impl Plan {
@@ -64,6 +66,7 @@ impl Plan {
             newest: 0,
             aim,
             projected,
+            shares_room: false,
         }
     }
 
@@ -299,14 +302,22 @@ impl Cutting<'_> {
         let tail = context.conversation_tokens().saturating_sub(covered);
         let policy = &context.setup().policy;
         let setup = context.setup();
-        let mut most = setup.layer_room(0).unwrap_or(shares.newest);
+        let joined = setup.has_one_layer || form == Form::Summary && self.shares_room();
+        let layers = context.view().layers.len() as u32;
+        let own = match (joined, self.aim) {
+            (false, _) => shares.newest,
+            (true, Aim::Target) => shares.layers(),
+            // What a list may hold does not go to layers that it has not yet.
+            (true, _) => shares.newest + shares.older * layers.min(shares.older_slots),
+        };
+        let mut most = setup.layer_room(0).unwrap_or(own);
         if setup.has_one_layer
             && let Some(limit) = self.aim.hard()
         {
             most = most.min(limit / 10 * ONE_LAYER_TENTHS);
         }
         // What the only layer says already needs its room again.
-        let said: u32 = if setup.has_one_layer {
+        let said: u32 = if joined {
             context.view().layers.iter().map(|l| l.tokens).sum()
         } else {
             0
@@ -322,7 +333,7 @@ impl Cutting<'_> {
         let layers = context.view().layers.iter().rev();
         let older: u32 = match &policy.fading {
             // rewritten with what is covered now
-            _ if setup.has_one_layer && form == Form::Summary => 0,
+            _ if joined && form == Form::Summary => 0,
             Fading::Notes => layers
                 .take(shares.older_slots as usize)
                 .map(|l| l.tokens.min(shares.older))
@@ -364,7 +375,20 @@ impl Cutting<'_> {
             newest: size.newest,
             aim,
             projected: size.projected,
+            shares_room: size.form == Form::Summary && self.shares_room(),
         }
+    }
+
+    /// In small windows the layers share one room, where no model writes them.
+    fn shares_room(&self) -> bool {
+        let setup = self.context.setup();
+        let layers = &self.context.view().layers;
+        setup.policy.fading == Fading::Notes
+            && setup.shares.is_small()
+            && !setup.has_one_layer
+            && setup.longest_layer.is_none()
+            && self.writer == Writer::Deterministic
+            && layers.iter().all(|l| l.author == Author::Extractive)
     }
 
     /// The last user message stays even where the exchanges after it are covered (a turn larger than

@@ -23,6 +23,7 @@ use super::metadata::Metadata;
 use super::passage::emphasis;
 use super::quoting::OwnWords;
 use super::scope::Scope;
+use super::sharing::Sharing;
 use super::summarize::Answers;
 
 /// Makes the window with the new layer.
@@ -72,7 +73,7 @@ pub(super) fn update(task: &Task, found: &Identified, answers: Answers, noted: N
         if let Some(old) = &found.remade {
             view.layers.push(Rc::new(in_place_of(old, layer)));
         } else {
-            aging.age(view);
+            aging.age(view, plan.shares_room);
             push_layer(view, layer);
         }
         if task.options.scope != Scope::Policy {
@@ -83,10 +84,20 @@ pub(super) fn update(task: &Task, found: &Identified, answers: Answers, noted: N
         view.notes.retain(|n| used.contains(&n.id));
     });
 
+    let sharing = plan
+        .shares_room
+        .then(|| Sharing::of(&candidate.context, aging.mode));
     // The user's own words.
     let own = OwnWords::of(&candidate.context);
     let share = base.setup().shares.user;
     candidate.quote(&own, share);
+    if let Some(sharing) = &sharing {
+        candidate.share(sharing, plan.newest);
+        let over = candidate.context.tokens().saturating_sub(plan.aim);
+        if over > 0 {
+            candidate.share(sharing, plan.newest.saturating_sub(over));
+        }
+    }
 
     // What the summary missed; what room is left goes there first (P4).
     if plan.form != Form::Summary {
@@ -95,12 +106,22 @@ pub(super) fn update(task: &Task, found: &Identified, answers: Answers, noted: N
     let talks = !base.has_tools();
     if !talks {
         // what its note says next comes in sentences, and a fact in the list beside it stands alone
-        candidate.widen(candidate.left() / 2);
+        match &sharing {
+            Some(sharing) => candidate.share_more(sharing, candidate.left() / 2),
+            None => candidate.widen(candidate.left() / 2),
+        }
     }
-    candidate.fill_ledger(aging.mode);
+    match &sharing {
+        Some(sharing) => candidate.fill_ledgers(sharing, aging.mode),
+        None => candidate.fill_ledger(aging.mode),
+    }
+    let lengthen = |candidate: &mut Candidate| match &sharing {
+        Some(sharing) => candidate.share_more(sharing, candidate.left()),
+        None => candidate.lengthen(&aging),
+    };
     if talks {
         // a sentence of a layer says more for its room than a whole message of a talk
-        candidate.lengthen(&aging);
+        lengthen(&mut candidate);
     }
     let left = candidate.left();
     if left > 0 {
@@ -110,7 +131,7 @@ pub(super) fn update(task: &Task, found: &Identified, answers: Answers, noted: N
         if candidate.context.tokens() > plan.aim {
             candidate.quote(&own, share);
         }
-        candidate.lengthen(&aging);
+        lengthen(&mut candidate);
     }
     // references of tools are alike without replacing each other
     if talks {
@@ -118,6 +139,9 @@ pub(super) fn update(task: &Task, found: &Identified, answers: Answers, noted: N
     }
     if base.setup().has_one_layer {
         candidate.shorten(task.limit());
+    }
+    if sharing.is_some() {
+        candidate.settle(base, task.seed.now);
     }
     candidate
 }
@@ -205,7 +229,7 @@ impl Candidate {
     }
 
     /// Tokens that are left below the aim.
-    fn left(&self) -> u32 {
+    pub(super) fn left(&self) -> u32 {
         self.plan.aim.saturating_sub(self.context.tokens())
     }
 
@@ -216,12 +240,12 @@ impl Candidate {
     }
 
     /// Shows another form of a layer.
-    fn put(&mut self, place: usize, layer: Rc<Layer>) {
+    pub(super) fn put(&mut self, place: usize, layer: Rc<Layer>) {
         self.context.edit_view(|view| view.layers[place] = layer);
     }
 
     /// Shows another form of a layer, if the window still reaches its aim with it.
-    fn try_put(&mut self, place: usize, layer: Rc<Layer>) {
+    pub(super) fn try_put(&mut self, place: usize, layer: Rc<Layer>) {
         let before = Rc::clone(&self.context.view().layers[place]);
         self.put(place, layer);
         if self.context.tokens() > self.plan.aim {
@@ -230,7 +254,7 @@ impl Candidate {
     }
 
     /// The place of the new layer.
-    fn newest(&self) -> Option<usize> {
+    pub(super) fn newest(&self) -> Option<usize> {
         let layers = &self.context.view().layers;
         layers.iter().position(|l| Some(l.id) == self.layer)
     }

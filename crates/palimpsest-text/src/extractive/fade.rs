@@ -64,7 +64,7 @@ pub fn joined(parts: &[(&str, &[Piece])]) -> (String, Vec<Piece>) {
 }
 
 /// Returns the text with these pieces only, and the place of each piece in it.
-fn form(text: &str, places: &[Piece], order: &[Piece]) -> (String, Vec<Piece>) {
+pub(super) fn form(text: &str, places: &[Piece], order: &[Piece]) -> (String, Vec<Piece>) {
     let mut chosen = order.to_vec();
     crate::order::sort(&mut chosen);
     let mut stand = Vec::with_capacity(chosen.len());

@@ -135,6 +135,15 @@ impl Pool {
         }
     }
 
+    /// Makes the candidates of passages from `passage` on worth `times` as much.
+    pub(crate) fn favour(&mut self, passage: usize, times: f32) {
+        for candidate in &mut self.candidates {
+            if candidate.passage >= passage {
+                candidate.weight *= times;
+            }
+        }
+    }
+
     /// Returns the newest candidate that changes this one.
     fn change_of(&self, candidate: u32) -> Option<u32> {
         let at = self
