@@ -28,4 +28,5 @@ mod retention;
 mod savings;
 mod scene;
 mod seeds;
+mod shared_room;
 mod transcripts;

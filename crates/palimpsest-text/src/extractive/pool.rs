@@ -145,7 +145,7 @@ impl Pool {
     }
 
     /// Returns the newest candidate that changes this one.
-    fn change_of(&self, candidate: u32) -> Option<u32> {
+    pub(crate) fn change_of(&self, candidate: u32) -> Option<u32> {
         let at = self
             .changed
             .binary_search_by_key(&candidate, |(earlier, _)| *earlier);
