@@ -52,8 +52,8 @@ pub(super) struct Plan {
     pub(super) aim: u32,
     /// Tokens it is expected to come to.
     pub(super) projected: u32,
-    /// All layers share the room of the new one.
-    pub(super) shares_room: bool,
+    /// Where all layers share the room of the new one: the least tokens that they have together.
+    pub(super) shared: Option<u32>,
 }
 
 impl Plan {
@@ -66,7 +66,7 @@ impl Plan {
             newest: 0,
             aim,
             projected,
-            shares_room: false,
+            shared: None,
         }
     }
 
@@ -131,14 +131,20 @@ impl Cutting<'_> {
         // what the policy names as recent stays where the rest can make room
         if let Some(most) = self.aim.hard() {
             let before: Vec<usize> = cuts.iter().copied().filter(|c| *c <= wanted).collect();
-            let fits = |cut: &usize| self.project(&sums, *cut, form).projected <= most;
+            let fits =
+                |cut: &usize| self.project(&sums, *cut, form, Layers::Tight).projected <= most;
             if before.iter().any(fits) {
                 cuts = before;
             }
         }
-        let with = |cut| self.project(&sums, cut, form);
-        let without = |cut| self.project(&sums, cut, Form::Bare);
-        let noted = |cut| self.project(&sums, cut, Form::Note);
+        let roomy = match self.aim.hard() {
+            None => Layers::Roomy,
+            Some(_) => Layers::Tight,
+        };
+        let with = |cut| self.project(&sums, cut, form, roomy);
+        let tight = |cut| self.project(&sums, cut, form, Layers::Tight);
+        let without = |cut| self.project(&sums, cut, Form::Bare, Layers::Tight);
+        let noted = |cut| self.project(&sums, cut, Form::Note, Layers::Tight);
         let reaches = |size: &Size| size.projected <= goal;
         let smallest =
             |sizes: &mut dyn Iterator<Item = Size>| sizes.min_by_key(|s| (s.projected, s.cut));
@@ -156,9 +162,10 @@ impl Cutting<'_> {
             });
         // The first cut that reaches the aim with a summary; else, where the limit is hard, the first
         // that reaches it without one; else the one that comes nearest.
-        let summary = |most: u32| {
-            cuts.iter()
-                .map(|&c| with(c))
+        let summary = |size_of: &dyn Fn(usize) -> Size, most: u32| {
+            let sizes = cuts.iter().map(|&c| size_of(c));
+            sizes
+                .into_iter()
                 .find(|s| s.newest > 0 && s.projected <= most)
         };
         let first = |form: &dyn Fn(usize) -> Size, most: u32| {
@@ -167,7 +174,7 @@ impl Cutting<'_> {
         };
         // past the aim, the cut that comes nearest to it
         let nearest = |most: u32| {
-            let sizes = cuts.iter().map(|&c| with(c));
+            let sizes = cuts.iter().map(|&c| tight(c));
             sizes
                 .filter(|s| s.newest > 0 && s.projected <= most)
                 .min_by_key(|s| (s.projected, s.cut))
@@ -187,9 +194,11 @@ impl Cutting<'_> {
             size.filter(|s| s.newest > 0 && s.projected <= goal)
                 .unwrap_or(first)
         };
-        let summarized = all.or_else(|| summary(goal).map(farther));
+        let summarized = all
+            .or_else(|| summary(&with, goal).map(farther))
+            .or_else(|| summary(&tight, goal).map(farther));
         let chosen = match self.aim {
-            Aim::Target => summarized.or_else(|| smallest(&mut cuts.iter().map(|&c| with(c)))),
+            Aim::Target => summarized.or_else(|| smallest(&mut cuts.iter().map(|&c| tight(c)))),
             // Nothing leaves without a summary while there is room for one, nor without a line.
             Aim::AtMost(most) | Aim::Below { most, .. } => summarized
                 .or_else(|| nearest(most))
@@ -291,8 +300,9 @@ impl Cutting<'_> {
         end.min(wanted)
     }
 
-    /// What the window would come to if everything before `cut` were covered.
-    fn project(&self, sums: &Prefix, cut: usize, form: Form) -> Size {
+    /// What the window would come to if everything before `cut` were covered, with layers of that size where they share
+    /// one room.
+    fn project(&self, sums: &Prefix, cut: usize, form: Form, size: Layers) -> Size {
         let context = self.context;
         let shares = context.setup().shares;
         let kept = self.kept_user(cut).map_or(0, |i| context.shown_tokens(i));
@@ -302,38 +312,27 @@ impl Cutting<'_> {
         let tail = context.conversation_tokens().saturating_sub(covered);
         let policy = &context.setup().policy;
         let setup = context.setup();
-        let joined = setup.has_one_layer || form == Form::Summary && self.shares_room();
-        let layers = context.view().layers.len() as u32;
-        let own = match (joined, self.aim) {
-            (false, _) => shares.newest,
-            (true, Aim::Target) => shares.layers(),
-            // What a list may hold does not go to layers that it has not yet.
-            (true, _) => shares.newest + shares.older * layers.min(shares.older_slots),
-        };
-        let mut most = setup.layer_room(0).unwrap_or(own);
+        let mut most = setup.layer_room(0).unwrap_or(shares.newest);
         if setup.has_one_layer
             && let Some(limit) = self.aim.hard()
         {
             most = most.min(limit / 10 * ONE_LAYER_TENTHS);
         }
         // What the only layer says already needs its room again.
-        let said: u32 = if joined {
-            context.view().layers.iter().map(|l| l.tokens).sum()
-        } else {
-            0
-        };
-        let newest = match form {
+        let said: u32 = context.view().layers.iter().map(|l| l.tokens).sum();
+        let rewritten = if setup.has_one_layer { said } else { 0 };
+        let mut newest = match form {
             Form::Summary => {
-                Some(most.min(said + covered * 3 / 5)).filter(|n| *n >= SMALLEST_SUMMARY)
+                Some(most.min(rewritten + covered * 3 / 5)).filter(|n| *n >= SMALLEST_SUMMARY)
             }
             Form::Note => Some(NOTE_TOKENS),
             Form::Bare => None,
         }
         .unwrap_or(0);
         let layers = context.view().layers.iter().rev();
-        let older: u32 = match &policy.fading {
+        let mut older: u32 = match &policy.fading {
             // rewritten with what is covered now
-            _ if joined && form == Form::Summary => 0,
+            _ if setup.has_one_layer && form == Form::Summary => 0,
             Fading::Notes => layers
                 .take(shares.older_slots as usize)
                 .map(|l| l.tokens.min(shares.older))
@@ -343,6 +342,15 @@ impl Cutting<'_> {
                 .map(|(age, l)| l.tokens.min(setup.layer_room(age + 1).unwrap_or(l.tokens)))
                 .sum(),
         };
+        let mut shared = None;
+        if newest > 0 && form == Form::Summary && self.shares_room() {
+            newest += older;
+            older = 0;
+            shared = Some(newest);
+            if size == Layers::Roomy {
+                newest = newest.max(shares.layers().min(said + covered * 3 / 5));
+            }
+        }
         let words = (sums.covered_user + sums.user[cut].saturating_sub(kept)).min(shares.user);
         let keeps = form != Form::Bare && policy.user_words != UserWords::Summarize;
         let words = if keeps { words } else { 0 };
@@ -356,6 +364,7 @@ impl Cutting<'_> {
             cut,
             form: if newest == 0 { Form::Bare } else { form },
             newest,
+            shared,
             covered,
             projected: context.fixed_tokens() + frame + demands + newest + older + words + tail,
         }
@@ -375,7 +384,7 @@ impl Cutting<'_> {
             newest: size.newest,
             aim,
             projected: size.projected,
-            shares_room: size.form == Form::Summary && self.shares_room(),
+            shared: size.shared,
         }
     }
 
@@ -407,12 +416,22 @@ impl Cutting<'_> {
     }
 }
 
+/// The room of layers that share one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Layers {
+    /// The sum of what each would have.
+    Tight,
+    /// The room of as many layers as a window has at most.
+    Roomy,
+}
+
 /// What a cut would come to.
 #[derive(Debug, Clone, Copy)]
 struct Size {
     cut: usize,
     form: Form,
     newest: u32,
+    shared: Option<u32>,
     covered: u32,
     projected: u32,
 }

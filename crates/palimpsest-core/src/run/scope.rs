@@ -158,6 +158,6 @@ fn plan(context: &Context, covered: &[usize], remade: Option<&Layer>) -> Result<
         newest: most,
         aim: aim.min(shares.limit),
         projected,
-        shares_room: false,
+        shared: None,
     })
 }

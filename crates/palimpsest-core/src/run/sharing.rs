@@ -97,12 +97,25 @@ impl Candidate {
         });
     }
 
-    /// Gives the layers `more` tokens than they have together, if the window still reaches its aim then.
-    pub(super) fn share_more(&mut self, sharing: &Sharing, more: u32) {
+    /// The tokens that the window may have with its layers: its aim, and so few that their count with its bound does not
+    /// reach the trigger again.
+    pub(super) fn most_with_layers(&self) -> u32 {
+        let context = &self.context;
+        let mut most = self.plan.aim;
+        while most > 0 && most.saturating_add(context.counter().bound(most)) >= context.trigger() {
+            most -= most / 32 + 1;
+        }
+        most
+    }
+
+    /// Gives the layers `part` of what is left, if the window has room for it then.
+    pub(super) fn share_more(&mut self, sharing: &Sharing, part: u32) {
+        let most = self.most_with_layers();
+        let more = most.saturating_sub(self.context.tokens()) / part;
         let before = self.context.view().layers.clone();
         let used: u32 = before.iter().map(|l| l.tokens).sum();
         self.share(sharing, used + more);
-        if self.context.tokens() > self.plan.aim {
+        if self.context.tokens() > most {
             self.context.edit_view(|view| view.layers = before);
         }
     }
@@ -130,7 +143,9 @@ impl Candidate {
         let (front, tail) = window_words(&self.context);
         let all = Audit { facts };
         let missing = all.check(&format!("{front}\n{tail}")).missing;
-        let (share, left) = (self.plan.newest, self.left());
+        let left = self.most_with_layers();
+        let left = left.saturating_sub(self.context.tokens());
+        let share = self.plan.newest;
         let used: u32 = view.layers.iter().map(|l| l.tokens).sum();
         let own = share.saturating_sub(used).min(left);
         let room = own

@@ -73,7 +73,7 @@ pub(super) fn update(task: &Task, found: &Identified, answers: Answers, noted: N
         if let Some(old) = &found.remade {
             view.layers.push(Rc::new(in_place_of(old, layer)));
         } else {
-            aging.age(view, plan.shares_room);
+            aging.age(view, plan.shared.is_some());
             push_layer(view, layer);
         }
         if task.options.scope != Scope::Policy {
@@ -85,17 +85,18 @@ pub(super) fn update(task: &Task, found: &Identified, answers: Answers, noted: N
     });
 
     let sharing = plan
-        .shares_room
-        .then(|| Sharing::of(&candidate.context, aging.mode));
+        .shared
+        .map(|least| (least, Sharing::of(&candidate.context, aging.mode)));
     // The user's own words.
     let own = OwnWords::of(&candidate.context);
     let share = base.setup().shares.user;
     candidate.quote(&own, share);
-    if let Some(sharing) = &sharing {
+    if let Some((least, sharing)) = &sharing {
         candidate.share(sharing, plan.newest);
-        let over = candidate.context.tokens().saturating_sub(plan.aim);
+        let most = candidate.most_with_layers();
+        let over = candidate.context.tokens().saturating_sub(most);
         if over > 0 {
-            candidate.share(sharing, plan.newest.saturating_sub(over));
+            candidate.share(sharing, plan.newest.saturating_sub(over).max(*least));
         }
     }
 
@@ -107,16 +108,16 @@ pub(super) fn update(task: &Task, found: &Identified, answers: Answers, noted: N
     if !talks {
         // what its note says next comes in sentences, and a fact in the list beside it stands alone
         match &sharing {
-            Some(sharing) => candidate.share_more(sharing, candidate.left() / 2),
+            Some((_, sharing)) => candidate.share_more(sharing, 2),
             None => candidate.widen(candidate.left() / 2),
         }
     }
     match &sharing {
-        Some(sharing) => candidate.fill_ledgers(sharing, aging.mode),
+        Some((_, sharing)) => candidate.fill_ledgers(sharing, aging.mode),
         None => candidate.fill_ledger(aging.mode),
     }
     let lengthen = |candidate: &mut Candidate| match &sharing {
-        Some(sharing) => candidate.share_more(sharing, candidate.left()),
+        Some((_, sharing)) => candidate.share_more(sharing, 1),
         None => candidate.lengthen(&aging),
     };
     if talks {

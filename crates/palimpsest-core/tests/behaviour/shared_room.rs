@@ -128,10 +128,8 @@ fn a_changed_value_stands_beside_its_change() {
     };
     for window in [1_024, 2_048] {
         for layers in compactions(window, (0..160).map(said)).into_iter().skip(4) {
-            let all: String = layers
-                .iter()
-                .map(|l| format!("{}\n{}\n", l.summary, l.ledger.join("\n")))
-                .collect();
+            let says = |l: &Rc<Layer>| [l.summary.clone(), l.ledger.join("\n")].join("\n");
+            let all = layers.iter().map(says).collect::<Vec<_>>().join("\n");
             let (old, new) = (all.contains("21:40"), all.contains("23:15"));
             let covered = layers.iter().any(|l| l.covers(49));
             assert!(!covered || !old || new, "{window}: {all}");
