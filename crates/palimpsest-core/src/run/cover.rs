@@ -342,11 +342,11 @@ impl Cutting<'_> {
                 .map(|(age, l)| l.tokens.min(setup.layer_room(age + 1).unwrap_or(l.tokens)))
                 .sum(),
         };
-        let mut shared = None;
+        let mut least = None;
         if newest > 0 && form == Form::Summary && self.shares_room() {
             newest += older;
             older = 0;
-            shared = Some(newest);
+            least = Some(newest);
             if size == Layers::Roomy {
                 newest = newest.max(shares.layers().min(said + covered * 3 / 5));
             }
@@ -364,7 +364,7 @@ impl Cutting<'_> {
             cut,
             form: if newest == 0 { Form::Bare } else { form },
             newest,
-            shared,
+            shared: least,
             covered,
             projected: context.fixed_tokens() + frame + demands + newest + older + words + tail,
         }
