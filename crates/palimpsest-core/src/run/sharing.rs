@@ -108,7 +108,7 @@ impl Candidate {
         most
     }
 
-    /// Gives the layers `part` of what is left, if the window has room for it then.
+    /// Gives the layers one part of `part` of what is left, if the window has room for it then.
     pub(super) fn share_more(&mut self, sharing: &Sharing, part: u32) {
         let most = self.most_with_layers();
         let more = most.saturating_sub(self.context.tokens()) / part;
