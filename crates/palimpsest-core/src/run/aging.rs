@@ -61,7 +61,8 @@ impl Aging<'_> {
     }
 
     /// Makes every present layer one step shorter, and merges the two neighbours of lowest rank while there are more
-    /// layers than slots. Layers are made from notes, never from the text of a layer (C4).
+    /// layers than slots. Layers are made from notes, never from the text of a layer (C4). Where layers share one room, they only merge
+    /// here, with their texts joined, and their forms are chosen together afterwards.
     pub(super) fn age(&self, view: &mut View, shares_room: bool) {
         let shares = self.base.setup().shares;
         let counter = self.base.counter.as_ref();

@@ -52,7 +52,7 @@ pub(super) struct Plan {
     pub(super) aim: u32,
     /// Tokens it is expected to come to.
     pub(super) projected: u32,
-    /// Where all layers share the room of the new one: the least tokens that they have together.
+    /// The least tokens that all layers have together, if they share the room of the new one.
     pub(super) shared: Option<u32>,
 }
 
@@ -300,8 +300,7 @@ impl Cutting<'_> {
         end.min(wanted)
     }
 
-    /// What the window would come to if everything before `cut` were covered, with layers of that size where they share
-    /// one room.
+    /// The size of the window if everything before `cut` were covered, with layers of that size if they share one room.
     fn project(&self, sums: &Prefix, cut: usize, form: Form, size: Layers) -> Size {
         let context = self.context;
         let shares = context.setup().shares;

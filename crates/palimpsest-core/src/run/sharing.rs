@@ -17,13 +17,13 @@ const OLDER_FACTS: usize = 320;
 /// The worth of what the newest layer says beside tools, relative to the others: a loop needs it again more often.
 const NEWEST_OF_LOOPS: f32 = 1.5;
 
-/// What all layers say, in one order.
+/// The sentences and lines of all layers, in one order.
 pub(super) struct Sharing {
     parts: Vec<Part>,
     together: Together,
 }
 
-/// What a layer can say.
+/// The text and lines from which a layer's form is chosen.
 struct Part {
     /// The text of an older layer, or all of the newest one's note.
     text: String,
@@ -108,7 +108,7 @@ impl Candidate {
         most
     }
 
-    /// Gives the layers one part of `part` of what is left, if the window has room for it then.
+    /// Gives the layers what is left, divided by `part`, if the window has room for it then.
     pub(super) fn share_more(&mut self, sharing: &Sharing, part: u32) {
         let most = self.most_with_layers();
         let more = most.saturating_sub(self.context.tokens()) / part;

@@ -114,25 +114,3 @@ fn a_later_form_is_not_longer() {
         assert!(shorter > 3, "{window}");
     }
 }
-
-/// 16.3: a value that was changed in a later layer does not stand without its change.
-#[test]
-fn a_changed_value_stands_beside_its_change() {
-    let said = |n: usize| match n {
-        3 => {
-            "The night ferry to Turku leaves berth 17 at 21:40, said the harbour office.".to_owned()
-        }
-        49 => "The night ferry to Turku now leaves at 23:15 instead, said the harbour office."
-            .to_owned(),
-        _ => dense(n),
-    };
-    for window in [1_024, 2_048] {
-        for layers in compactions(window, (0..160).map(said)).into_iter().skip(4) {
-            let says = |l: &Rc<Layer>| [l.summary.clone(), l.ledger.join("\n")].join("\n");
-            let all = layers.iter().map(says).collect::<Vec<_>>().join("\n");
-            let (old, new) = (all.contains("21:40"), all.contains("23:15"));
-            let covered = layers.iter().any(|l| l.covers(49));
-            assert!(!covered || !old || new, "{window}: {all}");
-        }
-    }
-}

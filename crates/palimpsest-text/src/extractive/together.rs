@@ -40,7 +40,7 @@ enum Item {
     Line(usize),
 }
 
-/// What several summaries say, in one order.
+/// The pieces and lines of several summaries, in one order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Together {
     /// The number of a summary and something that it says, the best first.
