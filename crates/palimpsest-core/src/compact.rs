@@ -252,6 +252,8 @@ impl Compaction {
                 model: options.model.clone(),
                 chunk: None,
                 grounded: true,
+                // a list has one layer there
+                shared: None,
             };
             Run::new(&context, run_options, seed).since(found.clone(), passes.clone())
         });

@@ -22,6 +22,7 @@ mod proposal;
 mod quoting;
 mod report;
 mod rewrite;
+mod rooms;
 mod scope;
 mod sharing;
 mod summarize;
@@ -55,6 +56,7 @@ pub use passage::JobPassage;
 pub use report::{RunReport, StageTime, Verification};
 pub use rewrite::Rewrite;
 pub use scope::Scope;
+pub use sharing::SharedRoom;
 pub use summarize::{JobId, SummaryJob, SuppliedSummary};
 
 /// What a run aims at.
@@ -102,6 +104,8 @@ pub struct RunOptions {
     pub chunk: Option<u32>,
     /// Whether statements of a model's summary are struck out that name what its source does not say.
     pub grounded: bool,
+    /// The choice among what all layers say, where they are small. Without it each has its own room.
+    pub shared: Option<SharedRoom>,
 }
 
 impl Default for RunOptions {
@@ -115,6 +119,7 @@ impl Default for RunOptions {
             model: None,
             chunk: None,
             grounded: false,
+            shared: Some(SharedRoom::default()),
         }
     }
 }

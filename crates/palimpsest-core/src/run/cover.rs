@@ -97,6 +97,7 @@ pub(super) fn cover(
     let cutting = Cutting {
         context,
         aim: options.aim,
+        may_share: options.shared.is_some(),
         writer: if options.model.is_some() {
             Writer::Model
         } else {
@@ -110,6 +111,7 @@ pub(super) fn cover(
 struct Cutting<'a> {
     context: &'a Context,
     aim: Aim,
+    may_share: bool,
     writer: Writer,
 }
 
@@ -391,7 +393,8 @@ impl Cutting<'_> {
     fn shares_room(&self) -> bool {
         let setup = self.context.setup();
         let layers = &self.context.view().layers;
-        setup.policy.fading == Fading::Notes
+        self.may_share
+            && setup.policy.fading == Fading::Notes
             && setup.shares.is_small()
             && !setup.has_one_layer
             && setup.longest_layer.is_none()

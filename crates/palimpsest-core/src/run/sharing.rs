@@ -1,15 +1,17 @@
 //! Layers of a small window, which share one room: what says the most in all of them stands, whichever of them says it.
 
+use std::fmt;
 use std::rc::Rc;
 
 use crate::context::Context;
 use crate::data::layer::{Layer, Level, layer_body};
-use crate::data::mode::Mode;
-use palimpsest_text::extractive::{Options, SummaryForm, SummaryPart, Together};
+use palimpsest_text::extractive::{Options, SummaryPart, Together};
 use palimpsest_text::retention::{self, Audit, Fact};
 
+use super::aging::Aging;
 use super::candidate::{Candidate, window_words};
 use super::passage::emphasis;
+use super::rooms::Rooms;
 
 /// The newest facts of older notes that are looked at for the lists beside the layers' texts.
 const OLDER_FACTS: usize = 320;
@@ -17,8 +19,46 @@ const OLDER_FACTS: usize = 320;
 /// The worth of what the newest layer says beside tools, relative to the others: a loop needs it again more often.
 const NEWEST_OF_LOOPS: f32 = 1.5;
 
+/// The choice among what all layers of a small window say. A caller whose windows never share their room leaves it out, and with
+/// it this code out of its module.
+#[derive(Clone, Copy)]
+pub struct SharedRoom(for<'a> fn(&Context, u32, &'a Aging<'a>) -> Box<dyn Rooms + 'a>);
+
+impl SharedRoom {
+    /// Divides the room of this context's layers, of which they have at least `least` tokens together.
+    pub(super) fn rooms<'a>(
+        self,
+        context: &Context,
+        least: u32,
+        aging: &'a Aging<'a>,
+    ) -> Box<dyn Rooms + 'a> {
+        (self.0)(context, least, aging)
+    }
+}
+
+impl Default for SharedRoom {
+    fn default() -> Self {
+        Self(|context, least, aging| Box::new(Sharing::of(context, least, aging)))
+    }
+}
+
+impl PartialEq for SharedRoom {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl fmt::Debug for SharedRoom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SharedRoom")
+    }
+}
+
 /// The sentences and lines of all layers, in one order.
-pub(super) struct Sharing {
+struct Sharing<'a> {
+    aging: &'a Aging<'a>,
+    /// The least tokens of all layers together.
+    least: u32,
     parts: Vec<Part>,
     together: Together,
 }
@@ -31,9 +71,9 @@ struct Part {
     lines: Vec<String>,
 }
 
-impl Sharing {
+impl<'a> Sharing<'a> {
     /// Puts in one order what the context's layers say, the newest of which is made from its note.
-    pub(super) fn of(context: &Context, mode: Mode) -> Self {
+    fn of(context: &Context, least: u32, aging: &'a Aging<'a>) -> Self {
         let view = context.view();
         let newest = view.layers.len().saturating_sub(1);
         let part_of = |(at, layer): (usize, &Rc<Layer>)| {
@@ -47,7 +87,7 @@ impl Sharing {
         let parts: Vec<Part> = view.layers.iter().enumerate().map(part_of).collect();
         let options = Options {
             target_tokens: context.setup().shares.limit,
-            emphasis: emphasis(mode),
+            emphasis: emphasis(aging.mode),
             ..Options::default()
         };
         let counter = context.counter().as_ref();
@@ -57,12 +97,12 @@ impl Sharing {
             1.0
         };
         let together = Together::of(&borrowed(&parts), newest, &options, counter);
-        Self { parts, together }
-    }
-
-    fn forms(&self, context: &Context, room: u32) -> Vec<SummaryForm> {
-        let counter = context.counter().as_ref();
-        self.together.forms(&borrowed(&self.parts), room, counter)
+        Self {
+            aging,
+            least,
+            parts,
+            together,
+        }
     }
 }
 
@@ -76,94 +116,39 @@ fn borrowed(parts: &[Part]) -> Vec<SummaryPart<'_>> {
         .collect()
 }
 
-impl Candidate {
-    /// Gives the layers `room` tokens together. Lines that were added beside their texts stay.
-    pub(super) fn share(&mut self, sharing: &Sharing, room: u32) {
-        let forms = sharing.forms(&self.context, room);
-        let counter = Rc::clone(self.context.counter());
-        self.context.edit_view(|view| {
-            for ((layer, form), part) in view.layers.iter_mut().zip(forms).zip(&sharing.parts) {
-                // A layer without notes only says that something was left out.
-                if layer.notes.is_empty() {
-                    continue;
-                }
-                let mut own = (**layer).clone();
-                let added = own.ledger.into_iter().filter(|l| !part.lines.contains(l));
-                own.ledger = form.lines.into_iter().chain(added).collect();
-                own.summary = form.text;
-                own.recount(counter.as_ref());
-                *layer = Rc::new(own);
-            }
-        });
-    }
-
-    /// The tokens that the window may have with its layers: its aim, and so few that their count with its bound does not
-    /// reach the trigger again.
-    pub(super) fn most_with_layers(&self) -> u32 {
-        let context = &self.context;
-        let mut most = self.plan.aim;
-        while most > 0 && most.saturating_add(context.counter().bound(most)) >= context.trigger() {
-            most -= most / 32 + 1;
-        }
-        most
-    }
-
-    /// Gives the layers what is left, divided by `part`, if the window has room for it then.
-    pub(super) fn share_more(&mut self, sharing: &Sharing, part: u32) {
-        let most = self.most_with_layers();
-        let more = most.saturating_sub(self.context.tokens()) / part;
-        let before = self.context.view().layers.clone();
-        let used: u32 = before.iter().map(|l| l.tokens).sum();
-        self.share(sharing, used + more);
-        if self.context.tokens() > most {
-            self.context.edit_view(|view| view.layers = before);
+impl Rooms for Sharing<'_> {
+    fn begin(&self, candidate: &mut Candidate) {
+        let planned = candidate.plan.newest;
+        self.share(candidate, planned);
+        let over = candidate.context.tokens();
+        let over = over.saturating_sub(most_with_layers(candidate));
+        if over > 0 {
+            self.share(candidate, planned.saturating_sub(over).max(self.least));
         }
     }
 
-    /// Facts of all layers that the window does not hold go to the lists beside the texts, as far as there is room. An older
-    /// layer does not get longer than it was (C3).
-    pub(super) fn fill_ledgers(&mut self, sharing: &Sharing, mode: Mode) {
-        let counter = Rc::clone(self.context.counter());
+    fn widen(&self, candidate: &mut Candidate) {
+        self.share_more(candidate, 2);
+    }
+
+    /// Facts of all layers count here. An older layer does not get longer than it was (C3).
+    fn fill_ledgers(&self, candidate: &mut Candidate) {
+        let counter = Rc::clone(candidate.context.counter());
         let counter = counter.as_ref();
-        let view = self.context.view();
-        let newest = view.layers.len().saturating_sub(1);
-        // Each fact with its layer, those of the newest first.
-        let mut facts: Vec<Fact> = self.audit.facts.clone();
-        let mut layer_of: Vec<usize> = vec![newest; facts.len()];
-        let older = view.layers[..newest].iter().enumerate().rev();
-        let noted = older.flat_map(|(at, layer)| layer.notes.iter().rev().map(move |id| (at, id)));
-        let noted = noted.filter_map(|(at, id)| Some((at, view.note(*id)?)));
-        let noted = noted.flat_map(|(at, note)| note.facts.iter().map(move |fact| (at, fact)));
-        for (at, fact) in noted.take(OLDER_FACTS) {
-            if !facts.contains(fact) {
-                facts.push(fact.clone());
-                layer_of.push(at);
-            }
-        }
-        let (front, tail) = window_words(&self.context);
-        let all = Audit { facts };
-        let missing = all.check(&format!("{front}\n{tail}")).missing;
-        let left = self.most_with_layers();
-        let left = left.saturating_sub(self.context.tokens());
-        let share = self.plan.newest;
-        let used: u32 = view.layers.iter().map(|l| l.tokens).sum();
-        let own = share.saturating_sub(used).min(left);
-        let room = own
-            .max((share / 4).min(own + left))
-            .max(left.min(share * 2));
-        let lines = retention::ledger(&missing, emphasis(mode), room, counter).lines;
-        let place_of = |line: &String| {
-            let is_of = |f: &Fact| f.context.contains(line.as_str()) || line.contains(&f.text);
-            let fact = all.facts.iter().position(is_of);
-            fact.map_or(newest, |fact| layer_of[fact])
-        };
-        let places: Vec<usize> = lines.iter().map(place_of).collect();
-        self.context.edit_view(|view| {
-            for (line, at) in lines.into_iter().zip(places) {
+        let told = Told::of(candidate);
+        let (front, tail) = window_words(&candidate.context);
+        let room = ledger_room(candidate);
+        let missing = told.audit.check(&format!("{front}\n{tail}")).missing;
+        let emphasis = emphasis(self.aging.mode);
+        let lines = retention::ledger(&missing, emphasis, room, counter).lines;
+        let newest = self.parts.len() - 1;
+        candidate.context.edit_view(|view| {
+            for line in lines {
+                let at = told.layer_of(&line).unwrap_or(newest);
                 let mut layer = (*view.layers[at]).clone();
                 layer.ledger.push(line);
                 layer.recount(counter);
-                let was = &sharing.parts[at];
+                let was = &self.parts[at];
                 if at == newest || layer.tokens <= counter.count(&layer_body(&was.text, &was.lines))
                 {
                     view.layers[at] = Rc::new(layer);
@@ -172,11 +157,16 @@ impl Candidate {
         });
     }
 
-    /// Gives each older layer that says something else than in `base` a number of its own. Layers that say the same stay
-    /// as they were.
-    pub(super) fn settle(&mut self, base: &Context, now: f64) {
-        let newest = self.layer;
-        self.context.edit_view(|view| {
+    fn lengthen(&self, candidate: &mut Candidate) {
+        self.share_more(candidate, 1);
+    }
+
+    /// Gives each older layer that says something else than before a number of its own. Layers that say the same stay as
+    /// they were.
+    fn end(&self, candidate: &mut Candidate) {
+        let newest = candidate.layer;
+        let Aging { base, now, .. } = *self.aging;
+        candidate.context.edit_view(|view| {
             for layer in &mut view.layers {
                 let old = base.view().layers.iter().find(|l| l.id == layer.id);
                 let Some(old) = old.filter(|l| Some(l.id) != newest) else {
@@ -201,5 +191,97 @@ impl Candidate {
                 view.next_layer += 1;
             }
         });
+    }
+}
+
+impl Sharing<'_> {
+    /// Gives the layers `room` tokens together. Lines that were added beside their texts stay.
+    fn share(&self, candidate: &mut Candidate, room: u32) {
+        let counter = Rc::clone(candidate.context.counter());
+        let counter = counter.as_ref();
+        let forms = self.together.forms(&borrowed(&self.parts), room, counter);
+        candidate.context.edit_view(|view| {
+            for ((layer, form), part) in view.layers.iter_mut().zip(forms).zip(&self.parts) {
+                // A layer without notes only says that something was left out.
+                if layer.notes.is_empty() {
+                    continue;
+                }
+                let mut own = (**layer).clone();
+                let added = own.ledger.into_iter().filter(|l| !part.lines.contains(l));
+                own.ledger = form.lines.into_iter().chain(added).collect();
+                own.summary = form.text;
+                own.recount(counter);
+                *layer = Rc::new(own);
+            }
+        });
+    }
+
+    /// Gives the layers what is left, divided by `part`, if the window has room for it then.
+    fn share_more(&self, candidate: &mut Candidate, part: u32) {
+        let most = most_with_layers(candidate);
+        let more = most.saturating_sub(candidate.context.tokens()) / part;
+        let before = candidate.context.view().layers.clone();
+        let used: u32 = before.iter().map(|l| l.tokens).sum();
+        self.share(candidate, used + more);
+        if candidate.context.tokens() > most {
+            candidate.context.edit_view(|view| view.layers = before);
+        }
+    }
+}
+
+/// The tokens that the window may have with its layers: its aim, and so few that their count with its bound does not reach
+/// the trigger again.
+fn most_with_layers(candidate: &Candidate) -> u32 {
+    let context = &candidate.context;
+    let mut most = candidate.plan.aim;
+    while most > 0 && most.saturating_add(context.counter().bound(most)) >= context.trigger() {
+        most -= most / 32 + 1;
+    }
+    most
+}
+
+/// The tokens for facts beside the layers' texts.
+fn ledger_room(candidate: &Candidate) -> u32 {
+    let left = most_with_layers(candidate).saturating_sub(candidate.context.tokens());
+    let share = candidate.plan.newest;
+    let layers = candidate.context.view().layers.iter();
+    let used: u32 = layers.map(|l| l.tokens).sum();
+    let own = share.saturating_sub(used).min(left);
+    own.max((share / 4).min(own + left))
+        .max(left.min(share * 2))
+}
+
+/// Facts, each with the place of the layer that has it in its notes.
+struct Told {
+    audit: Audit,
+    layers: Vec<usize>,
+}
+
+impl Told {
+    /// The facts of the newest layer, and so many of the older ones that a compaction does not take longer with each.
+    fn of(candidate: &Candidate) -> Self {
+        let view = candidate.context.view();
+        let newest = view.layers.len().saturating_sub(1);
+        let mut facts: Vec<Fact> = candidate.audit.facts.clone();
+        let mut layers: Vec<usize> = vec![newest; facts.len()];
+        let older = view.layers[..newest].iter().enumerate().rev();
+        let noted = older.flat_map(|(at, layer)| layer.notes.iter().rev().map(move |id| (at, id)));
+        let noted = noted.filter_map(|(at, id)| Some((at, view.note(*id)?)));
+        let noted = noted.flat_map(|(at, note)| note.facts.iter().map(move |fact| (at, fact)));
+        for (at, fact) in noted.take(OLDER_FACTS) {
+            if !facts.contains(fact) {
+                facts.push(fact.clone());
+                layers.push(at);
+            }
+        }
+        let audit = Audit { facts };
+        Self { audit, layers }
+    }
+
+    /// The place of the layer from whose notes a line is.
+    fn layer_of(&self, line: &str) -> Option<usize> {
+        let is_of = |f: &Fact| f.context.contains(line) || line.contains(&f.text);
+        let fact = self.audit.facts.iter().position(is_of)?;
+        Some(self.layers[fact])
     }
 }

@@ -22,8 +22,8 @@ use super::identify::Identified;
 use super::metadata::Metadata;
 use super::passage::emphasis;
 use super::quoting::OwnWords;
+use super::rooms::{OwnRooms, Rooms};
 use super::scope::Scope;
-use super::sharing::Sharing;
 use super::summarize::Answers;
 
 /// Makes the window with the new layer.
@@ -84,22 +84,16 @@ pub(super) fn update(task: &Task, found: &Identified, answers: Answers, noted: N
         view.notes.retain(|n| used.contains(&n.id));
     });
 
-    let sharing = plan
-        .shared
-        .map(|least| (least, Sharing::of(&candidate.context, aging.mode)));
     // The user's own words.
     let own = OwnWords::of(&candidate.context);
     let share = base.setup().shares.user;
     candidate.quote(&own, share);
-    if let Some((least, sharing)) = &sharing {
-        candidate.share(sharing, plan.newest);
-        let most = candidate.most_with_layers();
-        let over = candidate.context.tokens().saturating_sub(most);
-        if over > 0 {
-            candidate.share(sharing, plan.newest.saturating_sub(over).max(*least));
-        }
-    }
 
+    let rooms: Box<dyn Rooms> = match plan.shared.zip(task.options.shared) {
+        Some((least, room)) => room.rooms(&candidate.context, least, &aging),
+        None => Box::new(OwnRooms(&aging)),
+    };
+    rooms.begin(&mut candidate);
     // What the summary missed; what room is left goes there first (P4).
     if plan.form != Form::Summary {
         return candidate;
@@ -107,22 +101,12 @@ pub(super) fn update(task: &Task, found: &Identified, answers: Answers, noted: N
     let talks = !base.has_tools();
     if !talks {
         // what its note says next comes in sentences, and a fact in the list beside it stands alone
-        match &sharing {
-            Some((_, sharing)) => candidate.share_more(sharing, 2),
-            None => candidate.widen(candidate.left() / 2),
-        }
+        rooms.widen(&mut candidate);
     }
-    match &sharing {
-        Some((_, sharing)) => candidate.fill_ledgers(sharing, aging.mode),
-        None => candidate.fill_ledger(aging.mode),
-    }
-    let lengthen = |candidate: &mut Candidate| match &sharing {
-        Some((_, sharing)) => candidate.share_more(sharing, 1),
-        None => candidate.lengthen(&aging),
-    };
+    rooms.fill_ledgers(&mut candidate);
     if talks {
         // a sentence of a layer says more for its room than a whole message of a talk
-        lengthen(&mut candidate);
+        rooms.lengthen(&mut candidate);
     }
     let left = candidate.left();
     if left > 0 {
@@ -132,7 +116,7 @@ pub(super) fn update(task: &Task, found: &Identified, answers: Answers, noted: N
         if candidate.context.tokens() > plan.aim {
             candidate.quote(&own, share);
         }
-        lengthen(&mut candidate);
+        rooms.lengthen(&mut candidate);
     }
     // references of tools are alike without replacing each other
     if talks {
@@ -141,9 +125,7 @@ pub(super) fn update(task: &Task, found: &Identified, answers: Answers, noted: N
     if base.setup().has_one_layer {
         candidate.shorten(task.limit());
     }
-    if sharing.is_some() {
-        candidate.settle(base, task.seed.now);
-    }
+    rooms.end(&mut candidate);
     candidate
 }
 
@@ -183,7 +165,7 @@ fn adopted(task: &Task, context: &Context, covered: &[usize], proposals: Vec<Pro
 
 impl Candidate {
     /// Gives the layers the room that is left under the aim: faded text comes back, then more of the messages is said.
-    fn lengthen(&mut self, aging: &Aging<'_>) {
+    pub(super) fn lengthen(&mut self, aging: &Aging<'_>) {
         let setup = aging.base.setup();
         if setup.policy.fading != Fading::Notes {
             return;
@@ -261,7 +243,7 @@ impl Candidate {
     }
 
     /// Facts that the window does not hold go to the list beside the new layer's summary, as far as there is room.
-    fn fill_ledger(&mut self, mode: Mode) {
+    pub(super) fn fill_ledger(&mut self, mode: Mode) {
         let newest = self.plan.newest;
         let Some(at) = self.newest() else { return };
         let mut check = self.check();
@@ -326,7 +308,7 @@ impl Candidate {
     }
 
     /// Gives the new layer `more` tokens, as far as its note has more to say.
-    fn widen(&mut self, more: u32) {
+    pub(super) fn widen(&mut self, more: u32) {
         let setup = self.context.setup();
         // where somebody said how long a summary may be, that holds
         if setup.policy.fading != Fading::Notes || setup.longest_layer.is_some() {
