@@ -294,7 +294,10 @@ pub struct Run {
 
 impl Run {
     /// Plans on a copy of the context; messages that arrive meanwhile do not matter.
-    pub fn new(context: &Context, options: RunOptions, seed: Seed) -> Self {
+    pub fn new(context: &Context, mut options: RunOptions, seed: Seed) -> Self {
+        if !context.setup().shares.fits_model() {
+            options.model = None;
+        }
         Self {
             task: Task {
                 original: context.clone(),

@@ -94,8 +94,9 @@ impl CompactOptions {
         setup.lookup = recall::lookup(&self.tools);
         // Nobody lifts a list's layers one by one, and in a small window the best sentences of all of them say more than the
         // best of each. A model's summary is not summarised again.
-        setup.has_one_layer |=
-            self.model.is_none() && setup.policy.fading == Fading::Notes && setup.shares.is_small();
+        setup.has_one_layer |= (self.model.is_none() || !setup.shares.fits_model())
+            && setup.policy.fading == Fading::Notes
+            && setup.shares.is_small();
         Ok(setup)
     }
 

@@ -140,6 +140,11 @@ impl Shares {
         self.older < LEAST_OLDER
     }
 
+    /// Returns `true` if a model can be asked for summaries: the prompt has to fit beside what is to be summarised.
+    pub const fn fits_model(&self) -> bool {
+        self.window > 2_048
+    }
+
     /// Layers at their full size.
     pub const fn layers(&self) -> u32 {
         self.newest + self.older * self.older_slots

@@ -31,8 +31,7 @@ pub(super) fn prepare(task: &Task, found: &Identified) -> Asking {
     if passages.is_empty() {
         return Asking::of(queue, 1);
     }
-    // At 2,048 tokens and below a model's prompt would not fit beside what is to be summarised.
-    let asks_model = task.options.model.is_some() && context.setup().shares.window > 2_048;
+    let asks_model = task.options.model.is_some();
     let chunks = if asks_model {
         let room = chunk_room(context, task.options.chunk);
         let parts = chunks(context, room, passages);

@@ -35,7 +35,7 @@ impl Rewrite {
     /// no layers from notes.
     pub fn of(context: &Context, mode: Mode, seed: Seed) -> Option<Self> {
         let setup = context.setup();
-        if setup.policy.fading != Fading::Notes || setup.shares.window <= 2_048 {
+        if setup.policy.fading != Fading::Notes || !setup.shares.fits_model() {
             return None;
         }
         let view = context.view();

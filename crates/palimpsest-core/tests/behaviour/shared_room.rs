@@ -42,6 +42,14 @@ fn thin(n: usize) -> String {
 
 /// The layers after each compaction of a session that gets these messages.
 fn compactions(window: u32, messages: impl Iterator<Item = String>) -> Vec<Vec<Rc<Layer>>> {
+    compactions_with(&RunOptions::default(), window, messages)
+}
+
+fn compactions_with(
+    options: &RunOptions,
+    window: u32,
+    messages: impl Iterator<Item = String>,
+) -> Vec<Vec<Rc<Layer>>> {
     let setup = Setup::balanced(window).unwrap();
     let counter = Rc::new(Estimator::default());
     let mut context = Context::new(setup, Records::with_system(""), counter);
@@ -54,7 +62,7 @@ fn compactions(window: u32, messages: impl Iterator<Item = String>) -> Vec<Vec<R
         };
         context.push(Rc::new(Message::text(n as u32, role, &text)));
         if role == Role::Assistant && context.is_due() {
-            let mut run = Run::new(&context, RunOptions::default(), SEED);
+            let mut run = Run::new(&context, options.clone(), SEED);
             match run.step() {
                 Step::Done(proposal) => {
                     if let Some(records) = proposal.records {
@@ -113,4 +121,42 @@ fn a_later_form_is_not_longer() {
         }
         assert!(shorter > 3, "{window}");
     }
+}
+
+/// C4: at 2,048 tokens and below no model is asked, so one that is named changes nothing.
+#[test]
+fn a_model_that_is_not_asked_changes_nothing() {
+    let named = RunOptions {
+        model: Some("writer".to_owned()),
+        ..RunOptions::default()
+    };
+    for window in [1_024, 2_048] {
+        let size = window as usize / 10;
+        let without = compactions(window, (0..size).map(dense));
+        let with = compactions_with(&named, window, (0..size).map(dense));
+        assert!(with.len() > 2 && with == without, "{window}");
+    }
+}
+
+/// 16.1: in a talk, what replaces a value that stands in a layer has its place before other facts.
+#[test]
+fn a_change_comes_before_other_facts() {
+    let mut seen = 0;
+    for later in 30..60 {
+        let message = |n: usize| match n {
+            4 => "The boat to the island leaves at 9:40 from Dover.".to_owned(),
+            n if n == later => "The boat to the island now leaves at 13:15 from Dover.".to_owned(),
+            n => dense(n),
+        };
+        for layers in compactions(1_024, (0..90).map(message)) {
+            let all = |l: &Rc<Layer>| format!("{}\n{}\n", l.summary, l.ledger.join("\n"));
+            let said: String = layers.iter().map(all).collect();
+            let ends = layers.last().unwrap().range().to as usize;
+            if ends >= later && said.contains("9:40") {
+                seen += 1;
+                assert!(said.contains("13:15"), "{later}: {said}");
+            }
+        }
+    }
+    assert!(seen > 10, "{seen}");
 }
