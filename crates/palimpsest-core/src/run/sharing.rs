@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::context::Context;
 use crate::data::layer::{Layer, Level, layer_body};
-use palimpsest_text::extractive::{Options, SummaryPart, Together};
+use palimpsest_text::extractive::{self, Options, SummaryPart, Together};
 use palimpsest_text::retention::{self, Audit, Fact};
 
 use super::aging::Aging;
@@ -18,6 +18,9 @@ const OLDER_FACTS: usize = 320;
 
 /// The worth of what the newest layer says beside tools, relative to the others: a loop needs it again more often.
 const NEWEST_OF_LOOPS: f32 = 1.5;
+
+/// The tokens of the mark before a line beside a text, and of the line break.
+const MARK: u32 = 2;
 
 /// The choice among what all layers of a small window say. A caller whose windows never share their room leaves it out, and with
 /// it this code out of its module.
@@ -137,10 +140,26 @@ impl Rooms for Sharing<'_> {
         let counter = counter.as_ref();
         let told = Told::of(candidate);
         let (front, tail) = window_words(&candidate.context);
-        let room = ledger_room(candidate);
-        let missing = told.audit.check(&format!("{front}\n{tail}")).missing;
+        let mut room = ledger_room(candidate);
+        let mut words = format!("{front}\n{tail}");
+        let mut lines: Vec<String> = Vec::new();
+        // What replaces a value in a talk comes first. References of tools are alike without replacing each other.
+        if !candidate.context.has_tools() {
+            let notes = candidate.context.view().notes.iter();
+            let facts: Vec<Fact> = notes.flat_map(|n| n.facts.iter().cloned()).collect();
+            for sentence in extractive::changes(&front, &facts) {
+                let tokens = counter.count(sentence) + MARK;
+                if tokens <= room && !tail.contains(sentence) {
+                    room -= tokens;
+                    words.push('\n');
+                    words.push_str(sentence);
+                    lines.push(sentence.to_owned());
+                }
+            }
+        }
+        let missing = told.audit.check(&words).missing;
         let emphasis = emphasis(self.aging.mode);
-        let lines = retention::ledger(&missing, emphasis, room, counter).lines;
+        lines.extend(retention::ledger(&missing, emphasis, room, counter).lines);
         let newest = self.parts.len() - 1;
         candidate.context.edit_view(|view| {
             for line in lines {
