@@ -86,11 +86,13 @@ impl Aging<'_> {
                 _ => Some(0),
             };
             let Some(at) = at else { break };
-            let mut merged = self.merge(view, at);
-            if shares_room {
+            let mut merged = merged(view, at, self.now);
+            if shares_room && !merged.notes.is_empty() {
                 let (a, b) = (&view.layers[at], &view.layers[at + 1]);
                 merged.summary = format!("{}\n{}", a.summary, b.summary);
                 merged.ledger = a.ledger.iter().chain(&b.ledger).cloned().collect();
+            } else {
+                self.write_merged(view, &mut merged);
             }
             view.layers.splice(at..=at + 1, [Rc::new(merged)]);
         }
@@ -160,55 +162,21 @@ impl Aging<'_> {
         }
     }
 
-    fn merge(&self, view: &mut View, at: usize) -> Layer {
-        let shares = self.base.setup().shares;
-        let fading = &self.base.setup().policy.fading;
-        let room = self
-            .base
-            .setup()
-            .layer_room(usize::MAX)
-            .unwrap_or(shares.older);
-        let (a, b) = (Rc::clone(&view.layers[at]), Rc::clone(&view.layers[at + 1]));
-        let notes: Vec<u32> = a.notes.iter().chain(&b.notes).copied().collect();
-        let level = a.level.min(b.level).min(Level::Moderate);
-        let mut summary = self.text_of_notes(view, &notes, level, room);
-        if notes.is_empty() && a.tokens + b.tokens > 0 {
-            summary = left_out(
-                a.messages + b.messages,
-                a.original_tokens.saturating_add(b.original_tokens),
-            );
+    /// Writes the text of a merged layer from its notes, and the list beside it.
+    fn write_merged(&self, view: &View, merged: &mut Layer) {
+        let setup = self.base.setup();
+        let room = setup.layer_room(usize::MAX).unwrap_or(setup.shares.older);
+        if !merged.notes.is_empty() {
+            merged.summary = self.text_of_notes(view, &merged.notes, merged.level, room);
         }
-        let covers = a.covers.iter().chain(&b.covers).copied().collect();
-        let mut merged = Layer {
-            summary,
-            original_tokens: a.original_tokens.saturating_add(b.original_tokens),
-            messages: a.messages + b.messages,
-            notes,
-            rank: a.rank.max(b.rank) + 1,
-            number: b.number,
-            compressions: a.compressions.max(b.compressions) + 1,
-            created: a.created,
-            replaces: vec![a.id, b.id],
-            author: b.author.clone(),
-            is_cut: true,
-            retention: a.retention.min(b.retention),
-            dropped: a.dropped.iter().chain(&b.dropped).cloned().collect(),
-            key_decisions: joined(&a.key_decisions, &b.key_decisions),
-            files_modified: joined(&a.files_modified, &b.files_modified),
-            next_steps: b.next_steps.clone(),
-            ..Layer::new(view.next_layer, level, covers, self.now)
-        };
-        view.next_layer += 1;
-        palimpsest_text::order::sort(&mut merged.covers);
-        merged.ledger = self.carry(view, &merged, room);
+        merged.ledger = self.carry(view, merged, room);
         // The default sizes of layers leave room for that; the sizes of a cascade are exact.
-        let most = if matches!(fading, Fading::Notes) {
+        let most = if matches!(setup.policy.fading, Fading::Notes) {
             u32::MAX
         } else {
             room
         };
-        keep_within(&mut merged, most, self.base.counter.as_ref());
-        merged
+        keep_within(merged, most, self.base.counter.as_ref());
     }
 
     /// The text of notes, cut to its part of `room`; the rest is for facts.
@@ -285,6 +253,45 @@ fn facts_beside(
     let missing = audit.check(&known).missing;
     lines.extend(retention::ledger(&missing, emphasis(mode), left, counter).lines);
     lines
+}
+
+/// Merges the layer at this place with the next one. Only a layer without notes has its text already, which says how much
+/// was left out.
+fn merged(view: &mut View, at: usize, now: f64) -> Layer {
+    let (a, b) = (Rc::clone(&view.layers[at]), Rc::clone(&view.layers[at + 1]));
+    let notes: Vec<u32> = a.notes.iter().chain(&b.notes).copied().collect();
+    let summary = if notes.is_empty() && a.tokens + b.tokens > 0 {
+        left_out(
+            a.messages + b.messages,
+            a.original_tokens.saturating_add(b.original_tokens),
+        )
+    } else {
+        String::new()
+    };
+    let level = a.level.min(b.level).min(Level::Moderate);
+    let covers = a.covers.iter().chain(&b.covers).copied().collect();
+    let mut merged = Layer {
+        summary,
+        original_tokens: a.original_tokens.saturating_add(b.original_tokens),
+        messages: a.messages + b.messages,
+        notes,
+        rank: a.rank.max(b.rank) + 1,
+        number: b.number,
+        compressions: a.compressions.max(b.compressions) + 1,
+        created: a.created,
+        replaces: vec![a.id, b.id],
+        author: b.author.clone(),
+        is_cut: true,
+        retention: a.retention.min(b.retention),
+        dropped: a.dropped.iter().chain(&b.dropped).cloned().collect(),
+        key_decisions: joined(&a.key_decisions, &b.key_decisions),
+        files_modified: joined(&a.files_modified, &b.files_modified),
+        next_steps: b.next_steps.clone(),
+        ..Layer::new(view.next_layer, level, covers, now)
+    };
+    view.next_layer += 1;
+    palimpsest_text::order::sort(&mut merged.covers);
+    merged
 }
 
 /// The part of a faded layer's room for prose. The less room a layer has for its content, the more of it goes to facts,
