@@ -251,7 +251,7 @@ fn places(id: &str, here: &Here) -> AnyView {
             .child(el("mark").child(it))
             .child(after)
     };
-    let line = |hit: &Hit| el("li").child(link(hit)).child(" ").child(words(hit));
+    let line = |hit: &Hit| el("li").child(words(hit)).child(" ").child(link(hit));
     let rest = others.len() as u32 + found.more;
     let more = (rest > 0).then(|| {
         let unlisted = (found.more > 0).then(|| {
