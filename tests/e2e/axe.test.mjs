@@ -31,7 +31,7 @@ async function walk(page, colours, states) {
   const pictures = process.env.PALIMPSEST_PICTURES;
   // what goes on does not go on long enough for two more rounds
   const between = colours === "light" && states !== BUSY ? [780, 1150] : [];
-  for (const width of [360, 1280, ...between, ...(pictures ? [1024, 1440] : [])]) {
+  for (const width of [360, 1280, ...between, ...(pictures && states !== BUSY ? [1024, 1440] : [])]) {
     await look(page, width, colours);
     for (const [name, visit, end] of states) {
       try {
