@@ -137,26 +137,3 @@ fn a_model_that_is_not_asked_changes_nothing() {
         assert!(with.len() > 2 && with == without, "{window}");
     }
 }
-
-/// 16.1: in a talk, what replaces a value that stands in a layer has its place before other facts.
-#[test]
-fn a_change_comes_before_other_facts() {
-    let mut seen = 0;
-    for later in 30..60 {
-        let message = |n: usize| match n {
-            4 => "The boat to the island leaves at 9:40 from Dover.".to_owned(),
-            n if n == later => "The boat to the island now leaves at 13:15 from Dover.".to_owned(),
-            n => dense(n),
-        };
-        for layers in compactions(1_024, (0..90).map(message)) {
-            let all = |l: &Rc<Layer>| format!("{}\n{}\n", l.summary, l.ledger.join("\n"));
-            let said: String = layers.iter().map(all).collect();
-            let ends = layers.last().unwrap().range().to as usize;
-            if ends >= later && said.contains("9:40") {
-                seen += 1;
-                assert!(said.contains("13:15"), "{later}: {said}");
-            }
-        }
-    }
-    assert!(seen > 10, "{seen}");
-}

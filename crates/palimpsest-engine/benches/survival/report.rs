@@ -7,10 +7,10 @@ use palimpsest_core::policy::presets;
 use palimpsest_core::shares::{ShareOptions, Shares};
 
 use crate::contender::{Shown, Who};
-use crate::corpus::{self, Talk, chats, joined, own, said};
+use crate::corpus::{self, Talk, chats, joined, own};
 use crate::measure::{
-    Asked, Ended, Ruled, Share, after_compactions, end, is_reply, live, measured, needed, needs,
-    own_rules, plain, recorded_rules, rules, stands,
+    Asked, Ended, LOOKS, Ruled, Share, after_compactions, live, looks, measured, needed, needs,
+    own_rules, recorded_rules, rules,
 };
 use crate::peers::Kind;
 use crate::table::{Table, mean, percent, replace};
@@ -381,42 +381,6 @@ pub(crate) fn tables(extent: Extent, bless: bool) {
         let all: String = tables.iter().map(Table::markdown).collect();
         std::fs::write(&path, replace(&old, "survival", &all)).unwrap();
     }
-}
-
-/// Requests of a conversation at which [`room`] looks, from its middle to its end.
-const LOOKS: usize = 12;
-
-/// Looks at several moments of a conversation while nothing is asked, and at the sizes of the window's parts.
-fn looks(talk: &Talk, who: Who, window: u32) -> (Ended, Vec<(String, u32)>) {
-    let texts: Vec<String> = talk.messages.iter().map(|m| plain(&said(m))).collect();
-    let first = |words: &String| texts.iter().position(|t| stands(t, &plain(words)));
-    let replies: Vec<usize> = (talk.messages.len() / 2..talk.messages.len())
-        .filter(|n| is_reply(&talk.messages, *n))
-        .collect();
-    let step = replies.len().div_ceil(LOOKS).max(1);
-    let moments: Vec<usize> = replies.into_iter().step_by(step).collect();
-    let mut contender = who.start(&talk.system, window);
-    let mut sum = Ended::default();
-    let mut parts: Vec<(String, u32)> = Vec::new();
-    live(&talk.messages, contender.as_mut(), |n, contender| {
-        if !moments.contains(&n) {
-            return;
-        }
-        let shown = contender.now();
-        let mut known = talk.clone();
-        let is_said = |words: &String| first(words).is_some_and(|at| at < n);
-        known.facts.retain(is_said);
-        known.rules.retain(is_said);
-        known.updates.retain(|u| is_said(&u.old) && is_said(&u.new));
-        sum.join(end(&known, &shown));
-        for (kind, tokens) in shown.parts {
-            match parts.iter_mut().find(|(name, _)| *name == kind) {
-                Some((_, all)) => *all += tokens,
-                None => parts.push((kind, tokens)),
-            }
-        }
-    });
-    (sum, parts)
 }
 
 /// `cargo bench -p palimpsest-engine --bench survival -- --room`: what stands at several moments while nothing is asked, for our own

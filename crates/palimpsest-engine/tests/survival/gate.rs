@@ -7,7 +7,7 @@
 use crate::contender::Who;
 use crate::corpus::{Talk, joined, own};
 use crate::measure::{
-    Asked, Ended, Share, after_compactions, measured, needed, needs, own_rules, rules,
+    Asked, Ended, Share, after_compactions, looks, measured, needed, needs, own_rules, rules,
 };
 use crate::peers::Kind;
 
@@ -132,6 +132,20 @@ fn values_that_calls_need() {
     let (list, tail) = (of(LIST), of(TAIL));
     println!("list {list:?}, tail {tail:?}");
     at_least("values", list, 0.8, tail);
+}
+
+/// 16.1: in a session's small window a value that was replaced seldom stands without its successor.
+#[test]
+fn replaced_values_stand_with_their_successors() {
+    let mut stale = Share::default();
+    for talk in [own("boat"), own("choir")].concat() {
+        for window in [768, 1_024] {
+            stale.join(looks(&talk, Who::Session, window).0.stale);
+        }
+    }
+    println!("{stale:?}");
+    assert!(stale.of > 80.0, "{stale:?}");
+    assert!(stale.hits <= stale.of * 0.04, "{stale:?}");
 }
 
 /// A joined conversation asks what its parts asked, of the same words.

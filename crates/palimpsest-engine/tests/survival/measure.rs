@@ -494,3 +494,39 @@ fn filler_is_counted_by_the_labels_of_who_said_it() {
     assert!(empty.hits > 0.0 && empty.hits < empty.of / 2.0, "{empty:?}");
     assert!(vague.hits == 0.0 && vague.of > 0.0);
 }
+
+/// Requests of a conversation at which [`looks`] looks, from its middle to its end.
+pub(crate) const LOOKS: usize = 12;
+
+/// Looks at several moments of a conversation while nothing is asked, and at the sizes of the window's parts.
+pub(crate) fn looks(talk: &Talk, who: Who, window: u32) -> (Ended, Vec<(String, u32)>) {
+    let texts: Vec<String> = talk.messages.iter().map(|m| plain(&said(m))).collect();
+    let first = |words: &String| texts.iter().position(|t| stands(t, &plain(words)));
+    let replies: Vec<usize> = (talk.messages.len() / 2..talk.messages.len())
+        .filter(|n| is_reply(&talk.messages, *n))
+        .collect();
+    let step = replies.len().div_ceil(LOOKS).max(1);
+    let moments: Vec<usize> = replies.into_iter().step_by(step).collect();
+    let mut contender = who.start(&talk.system, window);
+    let mut sum = Ended::default();
+    let mut parts: Vec<(String, u32)> = Vec::new();
+    live(&talk.messages, contender.as_mut(), |n, contender| {
+        if !moments.contains(&n) {
+            return;
+        }
+        let shown = contender.now();
+        let mut known = talk.clone();
+        let is_said = |words: &String| first(words).is_some_and(|at| at < n);
+        known.facts.retain(is_said);
+        known.rules.retain(is_said);
+        known.updates.retain(|u| is_said(&u.old) && is_said(&u.new));
+        sum.join(end(&known, &shown));
+        for (kind, tokens) in shown.parts {
+            match parts.iter_mut().find(|(name, _)| *name == kind) {
+                Some((_, all)) => *all += tokens,
+                None => parts.push((kind, tokens)),
+            }
+        }
+    });
+    (sum, parts)
+}
