@@ -807,7 +807,7 @@ texts! {
         ProfileRuns: "Compact automatically",
         ProfileSnapshots: "Take snapshots automatically",
         ProfileRollover: "Continue in a new session when nothing else helps",
-        ProfileTools: "Let the model look up summarised text with tools (about 300 tokens)",
+        ProfileTools: "Let the model look up summarised text with tools (about 400 tokens)",
         ProfileSave: "Save and use",
         ProfileRemove: "Remove “{}”",
         Temperature: "Temperature",
