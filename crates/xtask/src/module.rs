@@ -48,7 +48,7 @@ impl Later {
     /// hundred bytes. Functions of a quick build are several times as large.
     const fn least(self, quality: Quality) -> usize {
         match (self, quality) {
-            (Self::Brought, Quality::Release) => 8_192,
+            (Self::Brought, Quality::Release) => 16_384,
             (Self::Brought, _) => 65_536,
             _ => 2_048,
         }

@@ -65,7 +65,7 @@ const BUDGETS: &[Budget] = &[
     Budget { name: "forget first", folder: "www/forget", named: "page", ending: "", later: false, limit: 13.4 },
     // The aim is 245. What is read by tables of seven languages is 50 of it, a list that is held open 11; the shapes of Responses, Gemini and
     // Bedrock are 8.
-    Budget { name: "package lists", folder: "npm", named: "palimpsest_npm", ending: "wasm", later: false, limit: 448.6 },
+    Budget { name: "package lists", folder: "npm", named: "palimpsest_npm", ending: "wasm", later: false, limit: 450.5 },
     // Sessions bring the engine, storage, servers and exact counts; only who opens one loads them. With lists the aim is 560.
     Budget { name: "package sessions", folder: "npm", named: "session", ending: "wasm", later: true, limit: 357.0 },
     // With what reads vocabularies, reads and measures transcripts, and replays them. Nobody needs all of it at once.
