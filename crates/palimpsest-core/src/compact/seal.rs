@@ -94,8 +94,8 @@ mod tests {
 
     fn compact(values: &[Value], state: Option<CompactState>) -> Result<CompactOutput, CoreError> {
         let counter: Rc<dyn TokenCounter> = Rc::new(Estimator::default());
-        // The layers of a list with a model stay apart in a small window, too.
-        let mut options = CompactOptions::new(1024);
+        // The layers of a list with a model stay apart in a small window, too, if it is not too small for a model.
+        let mut options = CompactOptions::new(2_304);
         options.model = Some("writer".into());
         Compaction::start(values.to_vec(), &options, state, &counter, SEED)
             .and_then(Compaction::finish_without_model)
@@ -136,8 +136,8 @@ mod tests {
         fn new() -> Self {
             let grown = |topic: &str| {
                 // Two calls, so that there are two layers.
-                let list = list(topic, 20);
-                let first = compact(&list[..49], None).unwrap();
+                let list = list(topic, 40);
+                let first = compact(&list[..97], None).unwrap();
                 let second = compact(&list, Some(first.state)).unwrap();
                 (fill(&second, &list), json!(second.state), list)
             };
