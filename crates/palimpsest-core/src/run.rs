@@ -98,7 +98,8 @@ pub struct RunOptions {
     pub focus: Option<String>,
     /// What the conversation is about.
     pub mode: Mode,
-    /// The model that writes summaries; `None` means the deterministic summariser only.
+    /// The model that writes summaries; `None` means the deterministic summariser only. Not asked in a window in which its
+    /// prompt would not fit.
     pub model: Option<String>,
     /// What a request to that model may hold, if its window is smaller than the session's.
     pub chunk: Option<u32>,

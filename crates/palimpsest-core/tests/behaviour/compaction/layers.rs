@@ -1,4 +1,4 @@
-//! What a compaction covers, and the layers that stand for it.
+//! The range that a compaction covers, and the layers that stand for it.
 
 use palimpsest_core::context::Context;
 use palimpsest_core::layer::Level;

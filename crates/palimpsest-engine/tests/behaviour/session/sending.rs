@@ -1,4 +1,4 @@
-//! What happens between a message and its reply.
+//! The way from a message to its reply: tools, overflows, replies that break off.
 
 use std::cell::RefCell;
 use std::rc::Rc;

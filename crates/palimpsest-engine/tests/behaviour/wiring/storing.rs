@@ -1,4 +1,4 @@
-//! What is stored, and what a crash leaves of it.
+//! Rows in the store, and the state that a crash leaves.
 
 use std::rc::Rc;
 
@@ -15,7 +15,7 @@ use palimpsest_tokens::{Estimator, TokenCounter};
 use super::{SUMMARY, compact, marking, reopen, session};
 use crate::scene::{options, silent, talk};
 
-/// What a person would find, session by session: title, words, window, records, snapshots.
+/// The sessions as a person would find them: title, words, window, records, snapshots.
 async fn found(engine: &Engine) -> Vec<String> {
     let mut all = Vec::new();
     for info in engine.sessions().await.unwrap() {

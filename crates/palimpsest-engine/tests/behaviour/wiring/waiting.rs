@@ -1,4 +1,4 @@
-//! Who waits for whom: replies, summaries, and the person who does not want to.
+//! Waiting for replies and summaries, and ways not to wait.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
